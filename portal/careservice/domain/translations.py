@@ -168,6 +168,22 @@ NOTICES: dict[str, dict[str, tuple[str, str]]] = {
         "es": ("Se ha recibido un pago", "Gracias. El portal muestra a qué corresponde."),
         "ar": ("تم استلام دفعة", "شكرًا لك. تعرض البوابة تفاصيلها."),
     },
+    "PaymentNotApplied": {
+        "en": (
+            "A payment for storage isn’t applied",
+            "It can’t be read for how long or for which embryos payment {payment} is, at least not for all. Set the date in the "
+            "clinic’s system.",
+        ),
+        "es": (
+            "Un pago de almacenamiento no se ha aplicado",
+            "No se puede leer por cuánto tiempo o para qué embriones es el pago {payment}, al menos no para todos. Pon la fecha en "
+            "el sistema de la clínica.",
+        ),
+        "ar": (
+            "لم تُطبَّق دفعة للتخزين",
+            "تعذّرت معرفة المدة أو الأجنة التي تخصّها الدفعة {payment}، أو بعضها على الأقل. حدّد التاريخ في نظام العيادة.",
+        ),
+    },
     "PaymentFailed": {
         "en": ("A payment did not go through", "Nothing was taken. Please try again or ask the clinic."),
         "es": (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +17,7 @@ from portal.careservice.webhooks.sender import main as send
 from tests.careservice.api.calls import GRACE_EPISODE
 from tests.careservice.webhooks.conftest import SECRETS_OF
 
+GRACES = sample_id("embryo", "GO-3")
 CONVERSATION = "/api/messaging/getconversations"
 
 
@@ -329,12 +332,39 @@ def test_storage_is_paid_to_the_same_day_of_a_month_or_its_last(before: str, mon
     assert _later(datetime.fromisoformat(before), months) == datetime.fromisoformat(after)
 
 
-@pytest.mark.parametrize("months", ["0", "-1", "1.5", "121", "x", "²"])
-def test_an_invalid_number_of_months_is_400_and_changes_nothing(hooks: Any, months: str) -> None:
+@pytest.mark.parametrize(
+    ("metadata", "extended"),
+    [
+        *(({"months": months}, 0) for months in ("0", "-1", "1.5", "121", "x", "²")),
+        ({"embryoStorageIds": new_id()}, 0),
+        ({"embryoStorageIds": [GRACES, new_id()]}, 1),
+    ],
+    ids=str,
+)
+def test_staff_learn_of_a_payment_that_is_not_applied_whole(
+    hooks: Any, metadata: dict[str, Any], extended: int
+) -> None:
+    before, told = expiries(hooks), len(hooks.notifications("colin", "PaymentReceived"))
+    event = payment(metadata=metadata)
+    assert hooks.payment(event).json()["accepted"] is True
+    after = expiries(hooks)
+    assert sum(after[id_] != before[id_] for id_ in before) == extended
+    new, *others = hooks.notifications("colin", "PaymentReceived")
+    assert len(others) == told and event["data"]["object"]["id"] in new["body"]
+    assert (
+        new["severity"] == "Warning"
+        and hooks.notifications("grace", "PaymentReceived")[0]["severity"] == "Success"
+    )
+
+
+@pytest.mark.parametrize("write", [list, json.dumps, ", ".join], ids=["a list", "JSON", "commas"])
+def test_a_payment_names_embryos_in_any_way(hooks: Any, write: Callable[[list[str]], Any]) -> None:
     before = expiries(hooks)
-    event = payment(metadata={"months": months})
-    assert hooks.payment(event).status_code == 400
-    assert expiries(hooks) == before
+    named = [id_ for id_, until in before.items() if until][:2]
+    hooks.payment(payment(metadata={"embryoStorageIds": write(named)}))
+    after = expiries(hooks)
+    assert {id_ for id_ in before if after[id_] != before[id_]} == set(named)
+    assert hooks.notifications("colin", "PaymentReceived")[0]["severity"] == "Success"
 
 
 @pytest.mark.parametrize("kind", ["sms", "email", "payment"])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import String, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
@@ -56,22 +57,41 @@ def take_payment(session: Session, event: PaymentEvent) -> str | None:
     payment.amount, payment.currency = paid.amount, paid.currency.upper()
     payment.succeeded, payment.told_at = succeeded, now()
     session.add(payment)
-    embryos = _paid_for(session, tenant_id, paid.metadata)
-    if succeeded and paid.metadata.get("purpose") == "storage":
-        _extend(embryos, _months(paid.metadata))
-    _announce(session, tenant_id, payment, paid.metadata, embryos)
+    embryos, is_storage = (
+        _paid_for(session, tenant_id, paid.metadata),
+        paid.metadata.get("purpose") == "storage",
+    )
+    is_applied = not (succeeded and is_storage) or _is_extended(embryos, paid.metadata)
+    _announce(session, tenant_id, payment, paid.metadata, embryos, is_applied=is_applied)
     return paid.id
 
 
+def _is_extended(embryos: Sequence[EmbryoStorage], metadata: dict[str, Any]) -> bool:
+    """Extend the embryos' paid time; return whether that is all that the payment says, as far as it can be read."""
+    months = _months(metadata)
+    stored = [embryo for embryo in embryos if MOVES[embryo.status]]
+    if months is None:
+        return False
+    _extend(stored, months)
+    return bool(stored) and set(_named(metadata)) <= {embryo.id for embryo in stored}
+
+
+def _named(metadata: dict[str, Any]) -> list[str]:
+    """The ids that a payment names: a list, or text with commas or of a JSON list, for many providers keep texts alone."""
+    given = metadata.get("embryoStorageIds")
+    texts = cast("list[object]", given) if isinstance(given, list) else [_text(metadata, "embryoStorageIds")]
+    return [part.lower() for text in texts for part in re.split(r"[\s,;\[\]\"']+", str(text)) if part]
+
+
 def _paid_for(session: Session, tenant_id: str, metadata: dict[str, Any]) -> list[EmbryoStorage]:
-    """The embryos that a payment names (`embryoStorageIds`, comma-separated) or all of its patient's (`patientId`).
+    """The embryos that a payment names (`embryoStorageIds`) or all of its patient's (`patientId`).
 
     A partner who has none pays for those of the episodes that they are the partner in, if these are of one patient.
     """
-    named = [part.strip().lower() for part in _text(metadata, "embryoStorageIds").split(",")]
+    named = _named(metadata)
     chosen = select(EmbryoStorage).where(EmbryoStorage.tenant_id == tenant_id)
     chosen = chosen.order_by(EmbryoStorage.embryo_code, EmbryoStorage.id)
-    if any(named):
+    if named:
         return list(session.scalars(chosen.where(EmbryoStorage.id.in_(named))))
     payer = _payer(metadata)
     if own := list(session.scalars(chosen.where(EmbryoStorage.patient_id == payer))):
@@ -85,13 +105,11 @@ def _payer(metadata: dict[str, Any]) -> str:
     return _text(metadata, "patientId").lower()
 
 
-def _months(metadata: dict[str, Any]) -> int:
+def _months(metadata: dict[str, Any]) -> int | None:
+    """For how many months it is; None where that can't be read."""
     months = _text(metadata, "months") or "12"
-    if not (months.isascii() and months.isdigit() and len(months) < 4 and 1 <= int(months) <= _MOST_MONTHS):
-        raise Invalid(
-            f"This has to be a whole number from 1 to {_MOST_MONTHS}.", "data.object.metadata.months"
-        )
-    return int(months)
+    is_number = months.isascii() and months.isdigit() and len(months) < 4
+    return int(months) if is_number and 1 <= int(months) <= _MOST_MONTHS else None
 
 
 def _text(metadata: dict[str, Any], name: str) -> str:
@@ -102,9 +120,8 @@ def _text(metadata: dict[str, Any], name: str) -> str:
 
 def _extend(embryos: Iterable[EmbryoStorage], months: int) -> None:
     for embryo in embryos:
-        if MOVES[embryo.status]:
-            embryo.storage_expires_at = _later(embryo.storage_expires_at or now(), months)
-            embryo.touch(None)
+        embryo.storage_expires_at = _later(embryo.storage_expires_at or now(), months)
+        embryo.touch(None)
 
 
 def _later(moment: datetime, months: int) -> datetime:
@@ -122,23 +139,27 @@ def _announce(
     payment: Payment,
     metadata: dict[str, Any],
     embryos: Sequence[EmbryoStorage],
+    *,
+    is_applied: bool,
 ) -> None:
-    """Notify each patient, with an episode of their own, who paid, and staff."""
+    """Notify each patient, with an episode of their own, who paid, and staff, who learn of one that isn't applied whole."""
     episodes = {embryo.patient_id: embryo.episode_id for embryo in reversed(embryos)}
     patient_ids = {*episodes, _payer(metadata)}
     patients = session.scalars(
         select(Patient).where(Patient.tenant_id == tenant_id, Patient.id.in_(patient_ids))
     ).all()
     staff = people.staff_with(session, tenant_id, _NOTIFIED_OF_PAYMENTS)
-    told = [([person_id(patient)], episodes.get(patient.id)) for patient in patients]
-    for who, episode_id in (*told, (staff, embryos[0].episode_id if embryos else None)):
+    told = [([person_id(patient)], episodes.get(patient.id), True) for patient in patients]
+    for who, episode_id, is_well in (*told, (staff, embryos[0].episode_id if embryos else None, is_applied)):
         notifications.announce(
             session,
             tenant_id=tenant_id,
             who=who,
             kind="PaymentReceived" if payment.succeeded else "PaymentFailed",
             entity=("Episode", episode_id) if episode_id else ("Payment", None),
-            severity=Severity.SUCCESS if payment.succeeded else Severity.WARNING,
+            severity=Severity.SUCCESS if payment.succeeded and is_well else Severity.WARNING,
+            notice=None if is_well else "PaymentNotApplied",
+            words={"payment": payment.id.replace("{", "").replace("}", "")},
             data={
                 "paymentId": payment.id,
                 "amount": payment.amount,
