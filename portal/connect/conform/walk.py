@@ -100,14 +100,17 @@ def walk(care: Care, names: Mapping[str, str] | None = None) -> Iterator[Visit]:
 
 def act(care: Care) -> Iterator[Visit]:
     """Perform acts that undo themselves: save the settings unchanged, mark a notification read and unread, archive a
-    message and restore it. What a record doesn't say in a way that can be read couldn't be undone, so it isn't touched."""
+    message and restore it. What a record doesn't say in a way that can be read couldn't be undone, so it isn't touched; nor is
+    a notification of messages, which become read with it."""
     settings = call(care, READ_NOTIFICATION_SETTINGS)
     body = json_of(settings.body) if settings.is_good else None
     if isinstance(body, dict):
         yield call(care, UPDATE_NOTIFICATION_SETTINGS, sent=cast("object", body))
     news = call(care, LIST_NOTIFICATIONS, query=_PAGE)
     known = [
-        (record, was_read) for record in records(news) if (was_read := _truth(record, "isRead")) is not None
+        (record, was_read)
+        for record in records(news)
+        if (was_read := _truth(record, "isRead")) is not None and not _is_of_messages(record)
     ]
     for record, was_read in known[:1]:
         for is_read in (not was_read, was_read):
@@ -119,6 +122,11 @@ def act(care: Care) -> Iterator[Visit]:
         for message in [one for one in messages if _truth(one, "isArchived") is False][:1]:
             for endpoint in (ARCHIVE_MESSAGE, RESTORE_MESSAGE):
                 yield call(care, endpoint, into=object, ids={"messageId": str(message.get("id"))}, sent={})
+
+
+def _is_of_messages(record: Mapping[str, object]) -> bool:
+    told = f"{record.get('type')} {record.get('entityType')}".casefold()
+    return "message" in told or "conversation" in told
 
 
 def _truth(record: Mapping[str, object], name: str) -> bool | None:

@@ -384,7 +384,12 @@ def test_acts_are_tried_only_against_the_named_sandbox(
 def test_acts_touch_only_what_they_can_leave_as_it_was() -> None:
     sent: list[tuple[str, Any]] = []
     lists = {
-        "/api/app/notification": [{"id": 1, "isRead": "N"}, {"id": 2, "isRead": "false"}],
+        "/api/app/notification": [
+            {"id": 1, "isRead": "N"},
+            {"id": 6, "isRead": False, "entityType": "conversation"},
+            {"id": 7, "isRead": False, "type": "MessageReceived"},
+            {"id": 2, "isRead": "false"},
+        ],
         "/api/messaging/getconversations": [
             {"messages": [{"id": 3, "isArchived": True}, {"id": 4}, {"id": 5, "isArchived": False}]}
         ],
