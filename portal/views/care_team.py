@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from babel.dates import format_datetime, format_skeleton, get_timezone_name
 from flask import Blueprint, Response, g, request
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from portal.config.time_zones import zones_offered
 from portal.dates import in_zone
@@ -64,7 +65,7 @@ def show(care: Care, person: Person) -> Response:
     )
     found = needed(found)
     team = Team(query, found.value.items, as_of=found.as_of)
-    return render(CareTeamPage(people=people, team=team, query=query), fragment="results")
+    return render(CareTeamPage(people=people, team=team, query=team.query), fragment="results")
 
 
 def _people(care: Care, person: Person) -> tuple[CareTeamMember, ...]:
@@ -111,10 +112,9 @@ class Member(Value, frozen=True):
 
 
 class Team:
-    """The physicians shown, and the filters' choices."""
+    """The physicians shown, and the filters' choices. Of a place that none of them has (`is_place_unknown`) it is everybody."""
 
     def __init__(self, query: WeekQuery, physicians: Sequence[Physician], *, as_of: datetime | None) -> None:
-        self.query = query
         self.as_of = as_of
         active = sorted(
             (physician for physician in physicians if physician.is_active),
@@ -122,6 +122,8 @@ class Team:
         )
         places = [(p.location_id, p.location_name) for p in active if p.location_id]
         named = {id_: id_ for id_, _name in places} | {id_: name for id_, name in places if name}
+        self.is_place_unknown = bool(query.location_id) and query.location_id not in named
+        self.query = query = replace(query, location_id="") if self.is_place_unknown else query
         self.locations = sorted(named.items(), key=lambda pair: sort_key(pair[1], language()))
         self.members = [
             Member(physician, workdays(physician, query.days, query.zone, g.tenant.time_zone))

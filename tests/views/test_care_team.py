@@ -91,6 +91,9 @@ def test_filters_by_name_and_place_are_in_the_url(nora):
     one = page.form("/care-team").submit(q="victor")
     assert [h.text_content() for h in one.select("h3")] == ["Dr Victor Castellanos"]
     assert "Nobody matches" in nora.get("/care-team?q=nobody-at-all").words
+    gone = nora.get("/care-team?location=gone")
+    assert len(gone.select("section.week-of")) == everybody and "location=" not in gone.link("Later")
+    assert "No physician is listed at that place any more" in gone.words
 
 
 def test_hours_can_be_shown_in_the_readers_time_zone(nora):
