@@ -309,3 +309,39 @@ def test_what_a_row_lacks_keeps_nobody_from_changing_another(
     assert (sent[1]["dose"], sent[0]["everyDays"], sent[0]["times"]) == (250, 200, ["evening"])
     other = form.submit(button=("do", "review"), status=422, **{"medication-0-dose": "400"})
     assert other.select('.error-summary a[href="#medication-0-route"]')
+
+
+@pytest.mark.parametrize(
+    ("typed", "fault"),
+    [
+        ({"route": "Intramuscular"}, "route"),
+        ({"route": "SC"}, None),
+        ({"unit": "units"}, None),
+        ({"every_days": "2"}, "every_days"),
+        ({"time": "08:00"}, "time"),
+        ({"time": "09:00, 20:00"}, None),
+        ({"end_day": "3"}, None),
+        ({"end_day": "3", "every_days": "2"}, "every_days"),
+        ({"every_days": "2", "start_day": "20"}, "start_day"),
+    ],
+    ids=str,
+)
+def test_what_was_given_on_earlier_days_stays(
+    visitor: Callable[..., Visitor],
+    fake_api: FakeApi,
+    at: Callable[[str], None],
+    typed: dict[str, str],
+    fault: str | None,
+) -> None:
+    begun = Medication(
+        id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="Subcutaneous",
+        start_day=1, end_day=20, times=("08:00", "20:00"),
+    )  # fmt: skip
+    at("25 12:00")
+    fake_api.gives(READ_PROTOCOL, replace(PLAN, start_date=date(2026, 11, 16), medications=(begun,)))
+    fake_api.gives(READ_EPISODE, EPISODE)
+    page = visitor("victor", "physician").get(f"/protocols/{PLAN.id}/edit")
+    filled = {f"medication-0-{name}": text for name, text in typed.items()}
+    page = page.form(form_of(page)).submit(button=("do", "review"), status=422 if fault else 200, **filled)
+    told = [link["href"] for link in page.select(".error-summary a")]
+    assert told == ([f"#medication-0-{fault}"] if fault else [])

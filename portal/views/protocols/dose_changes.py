@@ -8,9 +8,10 @@ from datetime import date
 
 from msgspec.structs import replace
 
+from portal.config.units import is_same_unit
 from portal.dates import days_after
 from portal.i18n.gettext import _
-from portal.services.protocols import Medication, Protocol
+from portal.services.protocols import Medication, Protocol, route_of
 from portal.services.rules.doses import Course, common_horizon, courses, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan
@@ -143,23 +144,30 @@ def dose_change_faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
             found["name"] = " ".join(filter(None, (found.get("name"), removed)))
             continue
         index, new = kept[id_]
-        for column in ("drug", "dose", "unit", "start_day"):
-            if getattr(new, column) != getattr(old, column) and not _is_same_dose(column, new, old):
+        for column in ("drug", "dose", "unit", "route", "start_day"):
+            if getattr(new, column) != getattr(old, column) and not _is_same(column, new, old):
+                told = old.route if column == "route" else old.amount
                 found[f"medication-{index}-{column}"] = (
                     _(
                         "It was given as %(amount)s on earlier days, which stay as they were. Press “New dose from …”.",
-                        amount=old.amount,
+                        amount=told,
                     )
                     if index in going_on
                     else _(
                         "It was given as %(amount)s on earlier days, which stay as they were. Add the medicine again, from today or later.",
-                        amount=old.amount,
+                        amount=told,
                     )
                 )
         if new.start_day == old.start_day and longer[id_] - given[id_]:
             column = _column_of_more(new, old)
             found[f"medication-{index}-{column}"] = _(
                 "This adds doses on earlier days, which stay as they were. Add the medicine again, from today or later."
+            )
+        elif new.start_day == old.start_day and (
+            column := _column_of_fewer(new, old, given[id_] - longer[id_])
+        ):
+            found[f"medication-{index}-{column}"] = _(
+                "This leaves out doses on earlier days, which stay as they were. Press “New dose from …”, or add the medicine again from today or later."
             )
     return found
 
@@ -179,8 +187,27 @@ def _column_of_more(new: MedicationRow, old: MedicationRow) -> str:
     return "time" if new.end_day == old.end_day and len(new.hours) > len(old.hours) else "end_day"
 
 
-def _is_same_dose(column: str, new: MedicationRow, old: MedicationRow) -> bool:
-    return column == "dose" and new.amount == old.amount
+def _column_of_fewer(new: MedicationRow, old: MedicationRow, left_out: Counter[int]) -> str:
+    """The column by which a row leaves out doses of before; none if it only ends earlier, as it may have been stopped."""
+    last = day_in(new.end_day)
+    if not any(last is None or day <= last for day in left_out):
+        return ""
+    if new.every_days != old.every_days:
+        return "every_days"
+    return "time" if len(new.hours) < len(old.hours) else ""
+
+
+def _is_same(column: str, new: MedicationRow, old: MedicationRow) -> bool:
+    """Whether a column says what it said in other words, or what wasn't given before."""
+    match column:
+        case "dose":
+            return new.amount == old.amount
+        case "unit":
+            return is_same_unit(new.unit, old.unit)
+        case "route":
+            return not old.route or route_of(new.route) == route_of(old.route)
+        case _:
+            return False
 
 
 def _day_of(protocol: Protocol | None) -> int | None:
