@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from portal.config.routes import route_of
 from portal.config.table import Source, setting, text
 from portal.config.units import CONFUSABLE, is_same_unit, unit_of
 
@@ -21,14 +22,19 @@ def _number(value: Any, source: Source) -> float:
     return float(value)
 
 
+def _route(value: Any, source: Source) -> str:
+    return text(value, source) if value else ""
+
+
 @dataclass(frozen=True, slots=True)
 class DoseRange:
-    """The usual range of one dose: of medicines whose name contains `drug`, in `unit`."""
+    """The usual range of one dose: of medicines whose name contains `drug`, in `unit`, by this `route` or by any."""
 
     drug: str = setting(text, "follitropin delta", "in the medicine's name")
     unit: str = setting(text, "µg")
     least: float = setting(_number, 2)
     most: float = setting(_number, 20)
+    route: str = setting(_route, "subcutaneous", "without it, by any", "")
 
     def __post_init__(self) -> None:
         if not self.least < self.most:
@@ -41,9 +47,12 @@ def usual_ranges() -> tuple[DoseRange, ...]:
     return tuple(DoseRange(**row) for row in tomllib.loads(_FILE.read_text("utf-8"))["ranges"])
 
 
-def range_of(ranges: Iterable[DoseRange], drug: str, unit: str) -> DoseRange | None:
-    """Return the range for a medicine in this unit, however it is spelt."""
-    return next((limit for limit in _of_drug(ranges, drug) if is_same_unit(limit.unit, unit)), None)
+def range_of(ranges: Iterable[DoseRange], drug: str, unit: str, route: str = "") -> DoseRange | None:
+    """Return the first range for a medicine in this unit and by this route, however they are spelt."""
+    fits = (limit for limit in _of_drug(ranges, drug) if is_same_unit(limit.unit, unit))
+    return next(
+        (limit for limit in fits if not limit.route or route_of(limit.route) == route_of(route)), None
+    )
 
 
 def usual_units(ranges: Iterable[DoseRange], drug: str, unit: str) -> list[str]:

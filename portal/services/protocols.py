@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar
 from msgspec.structs import force_setattr
 
 from portal.config.modules import Module
-from portal.config.visits import folded
 from portal.dates import days_after
 from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
@@ -142,20 +141,6 @@ def is_until_trigger(stop_rule: str) -> bool:
     return bool(stop_rule) and bool(_TRIGGER.search(stop_rule.casefold()))
 
 
-def route_of(route: str) -> str:
-    """A route to compare with others: `SC` and `s.c.` are `subcutaneous`; an unknown one is itself, in small letters."""
-    found = folded(route)
-    return next((whole for whole, others in _SPELT.items() if found in others), found)
-
-
-_SPELT: Mapping[str, tuple[str, ...]] = {
-    "subcutaneous": ("subcutaneously", "subcut", "sc", "sq"),
-    "intramuscular": ("intramuscularly", "im"),
-    "intravenous": ("intravenously", "iv"),
-    "oral": ("orally", "po"),
-    "vaginal": ("vaginally", "pv"),
-    "rectal": ("rectally", "pr"),
-}
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::00(?:\.0+)?)?")
 _TRIGGER = re.compile("trigger|desencaden|تفجير")
 _LATER_THAN_TRIGGER = re.compile(

@@ -11,13 +11,14 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
+from portal.config.routes import route_of
 from portal.config.visits import folded
 from portal.i18n.gettext import _, for_each_language
 from portal.request_values import reader_is_staff
 from portal.services.cases import CareStatus
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtBrief
-from portal.services.protocols import ProtocolType, route_of
+from portal.services.protocols import ProtocolType
 from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.web.choice_names import choice_name, spaced
 from portal.web.not_given import not_given

@@ -13,8 +13,9 @@ from datetime import datetime
 import msgspec
 from msgspec import structs
 
+from portal.config.routes import route_of
 from portal.config.units import unit_of
-from portal.services.protocols import Medication, Protocol, route_of
+from portal.services.protocols import Medication, Protocol
 from portal.services.rules.plan_changes import PlanSnapshot, snapshot_of
 from portal.state.session_records import Person
 from portal.web.last_known import LastKnown

@@ -15,8 +15,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
+from portal.config.routes import route_of
 from portal.config.units import unit_of
-from portal.services.protocols import Medication, Protocol, ProtocolStatus, route_of
+from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.services.rules.doses import Dose, common_horizon, courses, doses_of_day
 from portal.values import Value
 

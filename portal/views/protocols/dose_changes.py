@@ -8,10 +8,11 @@ from datetime import date
 
 from msgspec.structs import replace
 
+from portal.config.routes import route_of
 from portal.config.units import is_same_unit
 from portal.dates import days_after
 from portal.i18n.gettext import _
-from portal.services.protocols import Medication, Protocol, route_of
+from portal.services.protocols import Medication, Protocol
 from portal.services.rules.doses import Course, common_horizon, courses, minutes
 from portal.values import Value
 from portal.views.protocols.plan import Plan

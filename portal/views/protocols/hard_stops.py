@@ -138,7 +138,7 @@ def _in_other_unit(row: MedicationRow, ranges: Sequence[DoseRange]) -> list[str]
 
 
 def _out_of_range(row: MedicationRow, ranges: Sequence[DoseRange]) -> list[str]:
-    value, usual = dose(row.dose), range_of(ranges, row.drug, row.unit)
+    value, usual = dose(row.dose), range_of(ranges, row.drug, row.unit, row.route)
     if value is None or usual is None or usual.least <= float(value) <= usual.most:
         return []
     return [

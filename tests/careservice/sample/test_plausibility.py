@@ -169,7 +169,7 @@ def _last(medication: Medication, trigger: Medication) -> int:
 def test_doses_are_usual_and_names_are_spelt_in_one_way(sample: Sample) -> None:
     for protocol, _ in sample.plans():
         for one in protocol.medications:
-            usual = range_of(usual_ranges(), one.drug, one.unit)
+            usual = range_of(usual_ranges(), one.drug, one.unit, one.route)
             assert usual is not None and usual.least <= one.dose <= usual.most, (one.drug, one.dose)
             assert not re.match("estradiol", one.drug, re.IGNORECASE)
             if re.search("progesterone|oestradiol", one.drug, re.IGNORECASE) and one.end_day != one.start_day:

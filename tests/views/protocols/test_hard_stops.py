@@ -150,6 +150,17 @@ def test_a_range_holds_for_each_spelling_of_its_unit(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("route", "most"), [("IM", 100), ("Subcutaneously", 50), ("Vaginal", 800), ("", 800)]
+)
+def test_a_range_may_hold_for_one_route(route: str, most: float) -> None:
+    found = range_of(usual_ranges(), "Progesterone", "mg", route)
+    assert found and found.most == most
+    clinics = (DoseRange("progesterone", "mg", 100, 400),)
+    own = range_of((*clinics, *usual_ranges()), "Progesterone", "mg", route)
+    assert own and own.most == 400
+
+
+@pytest.mark.parametrize(
     ("drug", "unit", "most"),
     [
         ("Medroxyprogesterone acetate", "mg", 20),
