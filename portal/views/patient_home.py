@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -18,6 +18,7 @@ from portal.services.gather import attempt, gather, ids_of, needed
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, newest_unread, notable, unread_among
 from portal.services.protocols import Protocol
+from portal.services.rules.doses import remaining
 from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
@@ -35,7 +36,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.views.since_last_visit import SinceLastVisit, note_and_compare
 from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
-from portal.web.filters import in_a_row
+from portal.web.filters import in_a_row, today
 from portal.web.handlers import Care, Page, Person
 from portal.web.plan_changes import PlanNotice
 
@@ -48,7 +49,8 @@ _MOST_NEWS = 3
 class TreatmentRegion(Value, frozen=True):
     """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
-    `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more.
+    `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more;
+    `other_plans` are active ones of no treatment that they can reach, as after sharing has ended.
     """
 
     views: tuple[EpisodeView, ...]
@@ -58,6 +60,7 @@ class TreatmentRegion(Value, frozen=True):
     is_none_left: bool
     plan_notices: tuple[PlanNotice, ...] = ()
     tonight: tuple[Tonight, ...] = ()
+    other_plans: tuple[Protocol, ...] = ()
 
     @property
     def episode_ids(self) -> list[str]:
@@ -67,7 +70,8 @@ class TreatmentRegion(Value, frozen=True):
     @property
     def further_plan_ids(self) -> list[str]:
         """The plans shown that no treatment's record holds."""
-        return [tonight.further_plan for tonight in self.tonight if tonight.further_plan]
+        told = [tonight.further_plan for tonight in self.tonight if tonight.further_plan]
+        return [*told, *(plan.id for plan in self.other_plans)]
 
     @property
     def is_pressing(self) -> bool:
@@ -235,6 +239,7 @@ def _treatment(found: Found, person: Person, plans: Listed[Protocol]) -> Treatme
         found.is_none_left,
         _plan_notices(shown),
         tuple(tonight for view in shown for tonight in view.tonights),
+        _plans_elsewhere(found, further, plans.items),
     )
 
 
@@ -251,6 +256,20 @@ def _further_plans(
         further[episode.id] = tuple(filter(episode.is_further_plan, left.values()))
         left = {id_: plan for id_, plan in left.items() if plan not in further[episode.id]}
     return further
+
+
+def _plans_elsewhere(
+    found: Found, further: Mapping[str, tuple[Protocol, ...]], plans: Sequence[Protocol]
+) -> tuple[Protocol, ...]:
+    """The plans with doses to come of no treatment that this person can reach: whether those of another go on, it says itself."""
+    told = {plan.id for plans_ in further.values() for plan in plans_}
+    told |= {episode.protocol.id for episode in found.episodes if episode.protocol}
+    reached = {*remembered(), *(episode.id for episode in found.episodes)} - found.absent
+    return tuple(
+        plan
+        for plan in plans
+        if plan.id not in told and plan.episode_id not in reached and remaining(plan, None, today())
+    )
 
 
 def _plan_notices(views: Sequence[EpisodeView]) -> tuple[PlanNotice, ...]:

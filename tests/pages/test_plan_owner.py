@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 from msgspec.structs import replace
 
-from portal.services.episodes import Episode
+from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL, Protocol, ProtocolStatus
 from tests.pages.test_tonight import PLAN, card, episode, shows
@@ -213,3 +214,25 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
     fake_api.refuses(LIST_PROTOCOLS, 500)
     assert "Some of your treatment can’t be shown right now." in daniel.get("/").words
     assert "Other plans can’t be shown right now." in daniel.get("/episodes/e-1").words
+
+
+@pytest.mark.parametrize("treatment", ["e-1", None, "e-2"])
+def test_a_plan_whose_treatment_is_not_there_is_named_on_home(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], treatment: str | None
+) -> None:
+    """As the partner's, once nothing is shared any more."""
+    shows(fake_api, replace(episode(None), partner=None))
+    fake_api.refuses(READ_EPISODE, 404)
+    plan = replace(PLAN, patient_id="daniel-patient", episode_id=treatment, name="Antibiotics")
+    fake_api.gives(LIST_PROTOCOLS, [plan])
+    daniel = visitor("daniel")
+    at("25 12:00")
+    page = daniel.get("/")
+    assert [link.words for link in page.select("#treatment a[href='/protocols/p-1']")] == [
+        "Antibiotics Active"
+    ]
+    fake_api.gives(READ_EPISODE, replace(episode(plan), partner=DANIEL))
+    assert not visitor("daniel").get("/").select("#treatment a[href='/protocols/p-1']")
+    fake_api.refuses(READ_EPISODE, 404)
+    fake_api.gives(LIST_PROTOCOLS, [replace(plan, start_date=date(2026, 10, 1))])
+    assert not daniel.get("/").select("#treatment a[href='/protocols/p-1']"), "no dose is left"
