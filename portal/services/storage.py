@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from portal.config.modules import Module
 from portal.config.strong_sign_in import Act
+from portal.config.visits import folded
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record
@@ -54,6 +55,12 @@ FINAL_WISHES = (
 
 _BY_THE_PATIENT = ("Consent withdrawn", "Consent ended", "Decision taken back")
 """The API's reasons for a hold that only a new signed form ends; staff can't enter them (docs/assumptions.md)."""
+
+
+def known_hold_reason(reason: str | None) -> str | None:
+    """Return which of the API's own reasons it is, however it is spelt; None for the clinic's, and without one."""
+    return next((known for known in _BY_THE_PATIENT if folded(known) == folded(reason or "")), None)
+
 
 _LEAVING_STORAGE = (
     EmbryoStatus.THAWED,
@@ -150,7 +157,7 @@ class EmbryoStorage(StampedRecord, frozen=True, kw_only=True):
     @property
     def is_held_by_patient(self) -> bool:
         """Whether withdrawn consent or a revoked decision stopped it, which only a new signed form ends."""
-        return self.is_stopped and self.hold_reason in _BY_THE_PATIENT
+        return self.is_stopped and known_hold_reason(self.hold_reason) is not None
 
     @property
     def is_slowly_frozen(self) -> bool:

@@ -19,7 +19,13 @@ from portal.services.cases import CareStatus
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtBrief
 from portal.services.protocols import ProtocolType
-from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.storage import (
+    Disposition,
+    EmbryoStatus,
+    EmbryoStorage,
+    StorageLocation,
+    known_hold_reason,
+)
 from portal.web.choice_names import choice_name, spaced
 from portal.web.not_given import not_given
 from portal.web.text_language import foreign, with_lang
@@ -226,7 +232,7 @@ def disposition_name(disposition: Disposition) -> str:
 
 def hold_reason(reason: str) -> str:
     """Return why an embryo is on hold: the API's own reasons in the reader's language, the clinic's as written."""
-    return _hold_reasons().get(reason) or with_lang(reason)
+    return _hold_reasons().get(known_hold_reason(reason) or "") or with_lang(reason)
 
 
 @for_each_language

@@ -153,7 +153,7 @@ def test_missing_signers_are_named() -> None:
     assert lacking.missing[0].names == ("Joseph Okafor",)
 
 
-@pytest.mark.parametrize("reason", ["Consent withdrawn", "Decision taken back"])
+@pytest.mark.parametrize("reason", ["Consent withdrawn", "CONSENT_WITHDRAWN", "Decision taken back"])
 def test_the_clinic_cannot_end_a_patients_hold(reason: str) -> None:
     held: dict[str, Any] = {"status": EmbryoStatus.ON_HOLD, "hold_reason": reason}
     assert gaps(move(EmbryoStatus.STORED, TREATMENT, **held)) == [Gap.HELD_BY_PATIENT]
