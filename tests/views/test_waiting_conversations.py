@@ -211,6 +211,27 @@ def test_what_patients_say_of_themselves_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "bleeding, contractions, palpitations, convulsions, swelling, haemorrhage, painful, hurts, aching, migraine, agony",
+        "itching, hives, diarrhoea, cramps, sore, fever, temperature, shivering, vomiting, sickness, fainted, dizzy, blackout",
+        "collapsed, unconscious, swollen, bloated, urine, rash, allergic, ectopic, OHSS, heart racing, waters broke, missed",
+        "forgot, never took, overdose, double dose, two doses, too much of, emergency, ambulance, suicidal, kill myself",
+        "end my life, want to die, do not want to live",
+        "sangrado, desangro, hemorragia, coágulos, duele, calambres, cólico, respirar, ahogo, escalofríos, vómitos, náuseas",
+        "diarrea, desmayo, hinchada, inflamado, taquicardia, hiperestimulación, ectópico, orina, sarpullido, ronchas, picor",
+        "olvidé, pérdida de líquido, contracciones, convulsiones, temperatura, tomé dos horas antes, tomé tres de más",
+        "dosis equivocada, doble dosis, dosis doble, urgencias, ambulancia, matarme, quitarme la vida, no quiero vivir",
+        "آلام, دم, موجوع, مغص, ضيق, حمى, قشعريرة, قيء, غثيان, إغماء, دوخة, دايخ, دوار, مشوش, تشوش, زغللة, وارم, تورم, انتفاخ",
+        "بول, حساسية, حكة, إسهال, نسيت, لم آخذ, صدري, خفقان, أجهضت, تشنج, تقلصات, تأخرت في الجرعة, دواء خطأ, طوارئ, إسعاف",
+        "لا أريد العيش",
+    ],
+)
+def test_each_word_of_danger_is_found(words: str) -> None:
+    assert [danger_words(word) for word in words.split(", ")] == [(word,) for word in words.split(", ")]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "May I paint my nails, and take the train? I have not decided. What dose do I take, and when?",
