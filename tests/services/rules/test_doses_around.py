@@ -41,6 +41,8 @@ def told(doses: tuple[DueDose, ...]) -> list[str]:
         ("25 14:30", ["Morning 25 08:00", "Evening 25 19:00"], ["Evening 25 19:00"]),
         ("25 20:00", ["Morning 25 08:00", "Evening 25 19:00"], ["Evening 25 19:00"]),
         ("26 00:10", ["Evening 25 19:00", "Morning 26 08:00", "Evening 26 19:00"], ["Evening 25 19:00"]),
+        ("26 01:00", ["Evening 25 19:00", "Morning 26 08:00", "Evening 26 19:00"], ["Evening 25 19:00"]),
+        ("26 01:01", ["Evening 25 19:00", "Morning 26 08:00", "Evening 26 19:00"], ["Morning 26 08:00"]),
         ("26 03:00", ["Evening 25 19:00", "Morning 26 08:00", "Evening 26 19:00"], ["Morning 26 08:00"]),
         ("26 07:01", ["Morning 26 08:00", "Evening 26 19:00"], ["Morning 26 08:00"]),
     ],
@@ -98,6 +100,9 @@ def test_the_next_doses_are_found_days_ahead_and_none_after_the_last() -> None:
     assert told(doses_around(plan(EVENING, later), None, at("28 20:00")).following) == ["Later 01 08:00"]
     assert told(doses_around(plan(MORNING), None, at("25 20:00")).following) == ["Morning 26 08:00"]
     assert doses_around(plan(EVENING), None, at("28 20:00")).following == ()
+    last = [Medication(drug="Last", start_day=day, end_day=day, times=("08:00",)) for day in (69, 70)]
+    found = [doses_around(plan(one), None, at("28 20:00")).following for one in last]
+    assert [told(doses) for doses in found] == [["Last 27 08:00"], []], "for two months"
 
 
 @pytest.mark.parametrize("status", [one for one in ProtocolStatus if one != ProtocolStatus.ACTIVE])

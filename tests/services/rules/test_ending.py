@@ -93,12 +93,13 @@ STORAGE, TREATMENT = ConsentKind.STORAGE, ConsentKind.TREATMENT
         (STORAGE, ("s-1",), {"s-1": GONE, "under": HERE}, CareStatus.ACTIVE, False),
         (STORAGE, None, {"s-1": GONE}, CareStatus.FINISHED, False),
         (TREATMENT, None, {"s-1": HERE}, CareStatus.FINISHED, True),
+        *((TREATMENT, None, {}, status, True) for status in (CareStatus.CANCELLED, CareStatus.ENTERED_IN_ERROR)),
         (TREATMENT, None, {}, CareStatus.ON_HOLD, False),
         (ConsentKind.RESEARCH, ("s-1",), {"s-1": GONE}, CareStatus.FINISHED, False),
     ],
     ids=[
         *("its own is gone", "one is here", "one isn't known", "those stored under it are gone", "one under it is here"),
-        *("storage without embryos", "treatment over", "treatment on hold", "a kind that holds none"),
+        *("storage without embryos", "treatment over", "cancelled", "in error", "treatment on hold", "a kind that holds none"),
     ],
 )  # fmt: skip
 def test_a_form_is_carried_out_once_nothing_that_it_allows_is_open(
