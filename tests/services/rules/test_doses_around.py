@@ -118,6 +118,7 @@ def test_a_plan_that_isnt_followed_has_no_doses(status: ProtocolStatus) -> None:
     [
         ("25 16:59", Timing.AHEAD, False),
         ("25 17:00", Timing.AHEAD, True),
+        ("25 18:44", Timing.AHEAD, True),
         ("25 18:45", Timing.DUE, True),
         ("25 19:30", Timing.DUE, True),
         ("25 19:31", Timing.PAST, True),

@@ -26,11 +26,21 @@ from portal.services.rules.ending import Ending, ending_of
 from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
 from portal.views.consents.begin_draft import names_of_others
 from portal.views.consents.declarations import Declaration
+from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.list import line
 from portal.views.consents.missing import unseen_words
+from portal.views.consents.new_form import Earlier, NewForm
 from portal.views.consents.pdf import stamp
-from portal.views.consents.signers import Candidate, Parties, Row, candidates, rows_for, with_usual_signers
+from portal.views.consents.signers import (
+    LEFT_OUT,
+    Candidate,
+    Parties,
+    Row,
+    candidates,
+    rows_for,
+    with_usual_signers,
+)
 from portal.views.consents.signing import Progress
 from portal.views.consents.snapshot import Snapshot, changes
 from portal.views.episodes.lookup import episode_id_of
@@ -367,6 +377,55 @@ def test_the_kind_decides_who_signs_a_new_form(
     signers = [Signer(role=SignerRole(role), order=n, person_id=None) for n, role in enumerate(asked, 1)]
     made = rows_for(ConsentKind(kind), signers, COUPLE)
     assert [(str(row.role), row.person_id, row.is_fixed) for row in made] == rows
+
+
+NORA = Row(SignerRole.CLINICIAN, 2, "n")
+COUPLES = (Row(SignerRole.PATIENT, 1, "a", is_fixed=True), Row(SignerRole.PARTNER, 1, "b", is_fixed=True))
+NEW = NewForm(
+    title="Consent",
+    kind="Treatment",
+    version="2.1",
+    order="Any",
+    body=(Clause(id="c", heading="Freezing", text="We freeze embryos."),),
+    statements=(Statement(id="s", text="I agree."),),
+    rows=(*COUPLES, NORA, Row(SignerRole.WITNESS, 3, LEFT_OUT)),
+    candidates=tuple(Candidate(id_, id_.upper(), is_staff=id_ > "c") for id_ in "abcno"),
+    about=COUPLE,
+)
+EARLIER = Earlier("f", "Consent", ConsentStatus.SIGNED, (PATIENT, Signer(role=SignerRole.DONOR, person_id="z", name="Z")))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        *(({name: "x" * most}, []) for name, most in (("title", 300), ("version", 32))),
+        *(({"title": title}, [("title", "Give the form a title of at most 300 characters")]) for title in ("", "x" * 301)),
+        *(({"version": version}, [("version", "Give a version of at most 32 characters, such as 2.1")]) for version in ("", "x" * 33)),
+        ({"procedure_date": "soon"}, [("procedure_date", "Give the procedure’s date as a date, such as 2026-11-27")]),
+        ({"expires_on": "soon"}, [("expires_on", "Give the last day for signing as a date, such as 2026-11-27")]),
+        ({"disposition": "Discard"}, [("disposition", "Choose one of the decisions listed")]),
+        ({"kind": "Disposition"}, []),
+        ({"kind": "Disposition", "embryo_ids": ("e",), "disposition": "Discard"}, []),
+        ({"kind": "Disposition", "embryo_ids": ("e",)}, [("disposition", "Choose what is decided about these embryos")]),
+        ({"title": "For {partner}"}, [("title", "The text of this template names the partner, and none is known here. Choose another one.")]),
+        ({"title": "For {patient}"}, [("title", "The text of this template names the patient, whose name isn’t known here.")]),
+        ({"body": (), "statements": ()}, [("title", "This form has no text, so it can’t be signed.")]),
+        ({"earlier": EARLIER}, []),
+        ({"earlier": EARLIER, "replaces": True}, [("replaces", "To replace it, this form needs the signature of Z too")]),
+        ({"rows": (*COUPLES, Row(SignerRole.CLINICIAN, 2))}, [("signer-2", "Choose who signs as Clinician, or leave it out")]),
+        ({"rows": (*COUPLES, Row(SignerRole.CLINICIAN, 2, "c"))}, [("signer-2", "Choose one of the people listed")]),
+        ({"rows": (*COUPLES, NORA, NORA)}, [("signer-3", "This person signs already; each person signs once")]),
+        ({"rows": (*COUPLES[:1], NORA)}, [("signer-1", "The patient’s partner has to be among those who sign.")]),
+        ({"rows": (*COUPLES[:1], NORA), "kind": "Research"}, []),
+        ({"rows": (*COUPLES[1:], NORA), "kind": "Research"}, [("signer-1", "The patient has to be among those who sign.")]),
+        ({"kind": "Storage"}, [("signer-2", "Each of the two needs a form of this kind of their own. Make one form for each.")]),
+        ({"kind": "Storage", "rows": (Row(SignerRole.PATIENT, 1, "b"), NORA)}, []),
+        *(({"kind": "Storage", "rows": rows}, [("signer-0", "Choose whose form this is: the patient’s or the partner’s.")])
+          for rows in ((NORA,), (Row(SignerRole.PATIENT, 1, "c"), NORA))),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_new_form(changes: dict[str, Any], told: list[tuple[str, str]]) -> None:
+    assert faults_of(msgspec.structs.replace(NEW, **changes)) == told
 
 
 def test_without_a_partner_no_partner_signature_is_required() -> None:
