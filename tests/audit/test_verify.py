@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from portal.audit.verify import ChainResult, ChainVerdict, report
 from portal.careservice.ids import sample_id
 from portal.demo.stack import DemoSetup, portal_environment
 from tests.support.stack import PASSWORD, ROOT, CareService, PortalProcess
@@ -97,3 +98,21 @@ def test_verifying_without_readable_files_or_valid_settings_exits_with_2(
         done = verify(deployed, *paths, **environment)
         assert done.returncode == 2, done.stdout
         assert said in done.stderr
+
+
+def test_the_report_counts_the_chains_by_verdict_and_says_what_to_do() -> None:
+    good, gap, unvouched, *bad = (ChainResult("a", verdict, "why") for verdict in ChainVerdict)
+    assert report([good, good, gap, unvouched, *bad]).split("\n")[1:8] == [
+        *("good       a: why", "gap        a: why", "unvouched  a: why"),
+        *("BROKEN     a: why", "TRUNCATED  a: why", "MISSING    a: why"),
+        "",
+    ]
+    for findings, counted, advice in [
+        ([good, good], "2 chains: 2 good, 0 unvouched, 0 bad.", []),
+        ([good, gap], "2 chains: 1 good, 1 with gaps, 0 unvouched, 0 bad.", ["Gap:"]),
+        ([good, good, unvouched], "3 chains: 2 good, 1 unvouched, 0 bad.", ["Unvouched:"]),
+        *(([one], "1 chains: 0 good, 0 unvouched, 1 bad.", ["Lines"]) for one in bad),
+    ]:
+        *_, said = report(findings).partition("\n\n")
+        first, *rest = said.split("\n")
+        assert (first, [line.split()[0] for line in rest]) == (counted, advice)
