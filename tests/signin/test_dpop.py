@@ -16,6 +16,7 @@ from portal.config.variables import Timeouts
 from portal.http import transport
 from portal.http.requests_adapter import mount
 from portal.http.transfer import Answer, Call
+from portal.signin import dpop
 from portal.signin.dpop import Nonces, Prover, with_nonce
 from portal.signin.errors import SignInFailed
 from portal.signin.tokens import read_tokens
@@ -62,6 +63,14 @@ def test_each_server_has_its_own_last_nonce() -> None:
     for wrong in ("", "a b", 'a"b', "x" * 501, "é"):
         prover.learn("https://id.example/token", {"DPoP-Nonce": wrong})
     assert read(prover.proof("POST", "https://id.example/par"))[1]["nonce"] == "two"
+
+
+def test_the_nonces_of_the_servers_asked_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dpop, "_MOST_ORIGINS", 2)
+    nonces = Nonces()
+    for name, nonce in (("a", "1"), ("b", "2"), ("a", "3"), ("c", "4")):
+        nonces.learn(f"https://{name}.example/token", {"dpop-nonce": nonce})
+    assert [nonces.of(f"https://{name}.example/par") for name in "abc"] == ["3", None, "4"]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def refused(portal: PortalThread, *, status: int = 400) -> None:
     lines = portal.audited()[len(before) :]
     assert len(lines) == 1, lines
     assert lines[0]["audit"] == "sign-in"
-    assert lines[0]["outcome"] in ("refused", "unknown", "unavailable")
+    outcomes = {400: ("refused", "unknown"), 503: ("unavailable",)}
+    assert lines[0]["outcome"] in outcomes[status]
+    assert lines[0]["reason"], "it says why"
 
 
 def page_token(page: Page) -> str:

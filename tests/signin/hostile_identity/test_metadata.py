@@ -72,6 +72,16 @@ def test_unreadable_metadata_or_keys_are_reported_as_a_server_fault(
     assert identity.count("/elsewhere") == 0
 
 
+def test_metadata_of_more_than_half_a_megabyte_are_not_read(
+    portal: PortalThread, identity: HostileServer
+) -> None:
+    identity.discovery = {"more": "x" * 500_000}
+    admitted(portal)
+    portal.context.providers._made.clear()
+    identity.discovery = {"more": "x" * 530_000}
+    refused(portal, status=503)
+
+
 def test_unknown_metadata_does_not_become_a_client_setting(
     portal: PortalThread, identity: HostileServer
 ) -> None:

@@ -117,6 +117,23 @@ def test_a_logout_token_whose_sessions_couldnt_be_ended_may_be_sent_again(
 
 
 @pytest.mark.parametrize(
+    ("claim", "seconds", "is_taken"),
+    [
+        *(("iat", seconds, abs(seconds) <= 600) for seconds in (-601, -600, 600, 601)),
+        *(("exp", seconds, seconds >= -30) for seconds in (-31, -30)),
+    ],
+)
+def test_a_logout_token_is_taken_for_ten_minutes(
+    portal: PortalThread, identity: HostileServer, claim: str, seconds: int, is_taken: bool
+) -> None:
+    visitor = admitted(portal)
+    with portal.clock.stopped():
+        token = logout_token(identity, **{claim: portal.clock.now + seconds})
+        told_to_sign_out(portal, token, 200 if is_taken else 400)
+        assert (person_of(visitor) is None) is is_taken
+
+
+@pytest.mark.parametrize(
     "claims",
     [
         {"iss": "https://elsewhere.example"},
