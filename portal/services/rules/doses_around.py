@@ -121,8 +121,7 @@ def _of_day(plan: Protocol, found: Sequence[Course], day: int, now: datetime) ->
         at = minutes(dose.time)
         moment = None if at is None else datetime.combine(on, time(*divmod(at, 60)), now.tzinfo)
         alike = sum(
-            due.on == on and due.dose.time == dose.time and due.dose.medication.drug == dose.medication.drug
-            for due in listed
+            due.dose.time == dose.time and due.dose.medication.drug == dose.medication.drug for due in listed
         )
         listed.append(DueDose(dose, on, moment, alike))
     return listed

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
 from portal.services.rules.doses import is_at_night
-from portal.services.rules.doses_around import DueDose, Timing, doses_around, evening_of, nearest
+from portal.services.rules.doses_around import Around, DueDose, Timing, doses_around, evening_of, nearest
 from portal.services.rules.medicine_names import speaks_of
 
 LONDON = ZoneInfo("Europe/London")
@@ -69,8 +71,12 @@ def test_doses_of_one_moment_are_spoken_of_together() -> None:
 
 
 def test_two_rows_of_one_medicine_are_two_doses() -> None:
-    found = doses_around(plan(EVENING, EVENING), None, at("25 18:00")).doses
-    assert [due.number for due in found] == [0, 1]
+    others = (replace(EVENING, drug="Second"), replace(EVENING, times=("21:00",)))
+    found = doses_around(plan(EVENING, EVENING, *others), None, at("25 18:00")).doses
+    assert [(*dose.split(), due.number) for dose, due in zip(told(found), found, strict=True)] == [
+        *(("Evening", "25", "19:00", number) for number in (0, 1)),
+        *(("Second", "25", "19:00", 0), ("Evening", "25", "21:00", 0)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,12 +111,14 @@ def test_the_next_doses_are_found_days_ahead_and_none_after_the_last() -> None:
     assert [told(doses) for doses in found] == [["Last 27 08:00"], []], "for two months"
 
 
-@pytest.mark.parametrize("status", [one for one in ProtocolStatus if one != ProtocolStatus.ACTIVE])
-def test_a_plan_that_isnt_followed_has_no_doses(status: ProtocolStatus) -> None:
-    from msgspec.structs import replace
-
-    found = doses_around(replace(plan(EVENING, TRIGGER), status=status), None, at("25 18:00"))
-    assert (found.doses, found.following, found.triggers) == ((), (), ())
+@pytest.mark.parametrize(
+    "changes",
+    [*({"status": one} for one in ProtocolStatus if one != ProtocolStatus.ACTIVE), {"start_date": None}],
+)
+def test_a_plan_that_isnt_followed_has_no_doses(changes: dict[str, Any]) -> None:
+    now = at("25 18:00")
+    assert doses_around(replace(plan(EVENING, TRIGGER), **changes), None, now) == Around((), (), ())
+    assert doses_around(None, None, now) == Around((), (), ())
 
 
 @pytest.mark.parametrize(
