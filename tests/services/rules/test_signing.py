@@ -7,9 +7,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningMethod
+from portal.config.tenants import Side
+from portal.services.consents.forms import (
+    ConsentStatus,
+    Signature,
+    Signer,
+    SignerRole,
+    SigningMethod,
+    SigningOrder,
+)
 from portal.services.rules.signing import (
+    OTHER_ACCOUNT,
+    OTHERS_FIRST,
     SIGNERS_UNKNOWN,
+    STATUS_UNKNOWN,
+    TEXT_MISSING,
+    Obstacle,
+    expected_name,
     has_signed,
     is_awaited,
     obstacle_to_signing,
@@ -18,7 +32,7 @@ from portal.services.rules.signing import (
     unseen_by,
     without_account,
 )
-from tests.support.builders import AMELIA, DANIEL, consent, person
+from tests.support.builders import AMELIA, DANIEL, VICTOR, consent, person
 
 
 def test_a_lost_signing_is_resolved_from_the_signatures() -> None:
@@ -97,3 +111,51 @@ def test_nobody_signs_as_another_person_whose_account_the_form_does_not_say(
 def test_who_is_not_named_at_all_may_be_anybody() -> None:
     form = consent(required_signers=(replace(AMELIA, person_id=None, name=""),))
     assert open_role(form, person("somebody")) == SignerRole.PATIENT
+
+
+UNNAMED = replace(DANIEL, person_id=None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "who", "obstacle"),
+    [
+        ({"status": ConsentStatus.DRAFT}, "amelia", Obstacle("FormNotSent")),
+        ({"status": ConsentStatus("Held")}, "amelia", Obstacle(STATUS_UNKNOWN)),
+        ({"signatures": (Signature(role=SignerRole.PATIENT, person_id="amelia"),)}, "amelia", Obstacle("AlreadySigned")),
+        ({"body": None}, "amelia", Obstacle(TEXT_MISSING)),
+        ({"body": None, "required_signers": (AMELIA, UNNAMED)}, "daniel", Obstacle(TEXT_MISSING)),
+        ({"body": None}, "zoe", Obstacle("NotASigner")),
+        ({}, "daniel", Obstacle(OTHERS_FIRST, (AMELIA,))),
+        ({"required_signers": (AMELIA, UNNAMED)}, "daniel", Obstacle(OTHERS_FIRST, (AMELIA,))),
+        ({}, "victor", Obstacle(OTHERS_FIRST, (AMELIA, DANIEL))),
+        ({}, "zoe", Obstacle("NotASigner")),
+        ({}, "daniel of the clinic", Obstacle(OTHER_ACCOUNT, (DANIEL,))),
+        ({"required_signers": ()}, "zoe", Obstacle(SIGNERS_UNKNOWN)),
+        ({"required_signers": (AMELIA, UNNAMED)}, "zoe", Obstacle(SIGNERS_UNKNOWN)),
+        ({"required_signers": (AMELIA, UNNAMED)}, "zoe of the clinic", Obstacle("NotASigner")),
+        ({"required_signers": (DANIEL, VICTOR)}, "zoe", Obstacle("PatientMustSign")),
+        ({"required_signers": (VICTOR,)}, "victor", Obstacle("PatientMustSign")),
+        ({"required_signers": (AMELIA, replace(VICTOR, person_id="zoe"))}, "zoe", Obstacle(OTHERS_FIRST, (AMELIA,))),
+        ({"required_signers": (AMELIA, replace(VICTOR, person_id="zoe", order=1))}, "zoe", Obstacle("RoleNotYours")),
+    ],
+)  # fmt: skip
+def test_why_somebody_cannot_sign(changes: dict[str, Any], who: str, obstacle: Obstacle) -> None:
+    waits = {"required_signers": (AMELIA, DANIEL, VICTOR), "signing_order": SigningOrder.SEQUENTIAL}
+    name, _, place = who.partition(" of ")
+    is_staff = bool(place) or who == "victor"
+    reader = person(f"{name}-1" if place else name, Side.STAFF if is_staff else Side.PATIENT, name=name)
+    form = consent(**(waits | changes))
+    assert open_role(form, reader) is None
+    assert obstacle_to_signing(form, reader) == obstacle
+
+
+def test_who_signs_by_which_name() -> None:
+    form = consent(required_signers=(AMELIA, replace(DANIEL, name=""), replace(VICTOR, person_id="amelia")))
+    names = [
+        expected_name(form, person(sub, name="Account"), role)
+        for sub, role in (
+            *(("amelia", SignerRole.PATIENT), ("amelia", SignerRole.CLINICIAN)),
+            *(("daniel", SignerRole.PARTNER), ("daniel", SignerRole.PATIENT)),
+        )
+    ]
+    assert names == ["Amelia", "Victor", "Account", "Account"]
