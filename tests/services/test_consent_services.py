@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
@@ -53,8 +53,9 @@ def test_withdrawn_forms_are_read_back_to_a_day_and_say_if_they_may_not_be_all(c
     late, early = form("late", "2026-11-20T10:00:00Z"), form("early", "2026-10-20T10:00:00Z")
     research, undated = form("research", "2026-11-19T10:00:00Z", "Research"), form("undated", None, "Storage")
     cancelled = form("cancelled", "2026-11-19T10:00:00Z", revokedById="n", signatures=[])
+    edge = form("edge", "2026-11-01T00:00:00Z")
     for items, ids, is_whole in (
-        ([late, cancelled, research, early], ["late"], True),
+        ([late, cancelled, research, edge, early], ["late", "edge"], True),
         ([late, research], ["late"], False),
         ([early, late], ["late"], False),
         ([late, undated, early], ["late", "undated"], False),
@@ -69,6 +70,75 @@ def test_withdrawn_forms_are_read_back_to_a_day_and_say_if_they_may_not_be_all(c
     assert query == {
         "SkipCount": 0, "MaxResultCount": 200, "Sorting": "revokedAt desc", "Status": "Revoked",
     }  # fmt: skip
+
+
+ME = {"requiredSigners": [{"role": "Patient", "personId": "me", "order": 1}], "procedureDate": "2026-12-01"}
+ANOTHERS = {
+    "requiredSigners": [{"role": "Patient", "personId": "b", "order": 1}],
+    "procedureDate": "2026-12-03",
+}
+
+
+@pytest.mark.parametrize("is_by_date", [False, True])
+@pytest.mark.parametrize(
+    ("total", "narrowed", "asked", "ids", "is_whole"),
+    [
+        (2, True, [0], "01", True),
+        (2, False, [0], "0", True),
+        (8, True, [0, 3, 6], "01234567", True),
+        (10, True, [0, 3, 6], "012345678", False),
+        (8, False, [0], "02", False),
+    ],
+)
+def test_a_narrowed_list_is_read_on_if_the_api_narrowed_it(
+    care, monkeypatch, is_by_date, total, narrowed, asked, ids, is_whole
+):
+    monkeypatch.setattr(consents, "CAP", 3)
+    forms = [{**FORM, **(ME if narrowed or n % 2 == 0 else ANOTHERS), "id": str(n)} for n in range(total)]
+    care.answers.extend({"totalCount": total, "items": forms[n : n + 3]} for n in (0, 3, 6))
+    first, last = date(2026, 12, 1), date(2026, 12, 2)
+    if is_by_date:
+        found = consents.list_due(care, ConsentStatus.PENDING, first, last)
+    else:
+        found = consents.list_awaiting(care, ConsentStatus.PENDING, "me")
+    assert ("".join(form.id for form in found), found.is_whole) == (ids, is_whole)
+    assert [(call.query["SkipCount"], call.query["MaxResultCount"]) for call in care.calls] == [
+        (skip, 3) for skip in asked
+    ]
+    asks = {"DueFrom": "2026-12-01", "DueTo": "2026-12-02"} if is_by_date else {"WaitsFor": "me"}
+    for call in care.calls:
+        told = {name: value for name, value in call.query.items() if value is not None}
+        assert told == {
+            **asks, "SkipCount": told["SkipCount"], "MaxResultCount": 3, "Sorting": "procedureDate",
+            "Status": "Pending",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dates", "total", "found", "is_whole"),
+    [
+        (["2026-12-01", None, None], 3, 2, True),
+        (["2026-12-01", "2026-12-02"], 2, 0, True),
+        (["2026-12-01", None], 3, 1, False),
+        (["2026-12-01", None, "2026-12-02", None], 4, 2, False),
+        ([None, None], 2, 2, False),
+        (["2026-12-01", "no form", None], 3, 1, False),
+        ([], 2, 0, False),
+    ],
+)
+def test_forms_without_a_date_are_the_end_of_the_list(care, dates, total, found, is_whole):
+    forms = [{**FORM, "id": str(n), "procedureDate": on} for n, on in enumerate(dates)]
+    forms = [{"title": 5} if form["procedureDate"] == "no form" else form for form in forms]
+    care.answers.extend([{"totalCount": total, "items": forms}, {"totalCount": total, "items": []}])
+    undated = consents.list_undated(care, ConsentStatus.PENDING, total)
+    assert (len([*undated]), undated.is_whole) == (found, is_whole)
+    assert care.calls[0].query["SkipCount"] == 0
+
+
+def test_forms_without_a_date_are_looked_for_at_the_end(care):
+    care.answers.append({"totalCount": 450, "items": []})
+    consents.list_undated(care, ConsentStatus.PENDING, 450)
+    assert (care.calls[0].query["SkipCount"], care.calls[0].query["MaxResultCount"]) == (250, 200)
 
 
 def test_all_forms_are_read_page_by_page(care):
