@@ -17,6 +17,8 @@ from portal.services.episodes import READ_EPISODE, Alert, Appointment, Episode
 from portal.services.notifications import LIST_NOTIFICATIONS, Severity
 from portal.services.patients import Patient
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
+from portal.services.rules.doses import Dose
+from portal.services.rules.doses_around import DueDose
 from portal.web import taken_doses
 from tests.support.fake_api import ZONE, FakeApi, sample
 from tests.support.visitor import Visitor
@@ -546,3 +548,22 @@ def test_an_open_page_is_told_that_the_egg_collection_was_moved(
     moved = replace(COLLECTION, start=datetime(2026, 11, 29, 9, tzinfo=ZONE))
     shows(fake_api, episode(appointments=(moved,)))
     assert "36 hours later" in amelia.fragment(shown["hx-get"], target="tonight").words
+
+
+def test_a_tick_is_of_one_dose_whatever_its_amount() -> None:
+    medicine = PLAN.medications[0]
+    due = DueDose(Dose(medicine, 6, "19:00"), date(2026, 11, 25), None)
+
+    def key(plan: Protocol = PLAN, **changes: Any) -> str:
+        return taken_doses.key_of(plan, replace(due, **changes))
+
+    more = replace(due.dose, medication=replace(medicine, drug=" follitropin ", dose=300))
+    other = replace(due.dose, medication=replace(medicine, drug="Menotropin"))
+    assert key(dose=more) == key()
+    changed = [
+        {"dose": other},
+        {"dose": replace(due.dose, time="20:00")},
+        {"on": date(2026, 11, 26)},
+        {"number": 1},
+    ]
+    assert len({key(), key(replace(PLAN, id="p-2")), *(key(**one) for one in changed)}) == 6

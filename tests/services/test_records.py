@@ -18,7 +18,8 @@ from portal.services.notifications import Notification
 from portal.services.patients import Patient
 from portal.services.pgt_results import PgtCall, PgtResult, PgtStatus
 from portal.services.physicians import WorkingHours
-from portal.services.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus
+from portal.services.prospects import Booking
+from portal.services.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus, route_of
 from portal.services.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent
 
@@ -440,3 +441,30 @@ def test_a_result_knows_whether_it_is_released_and_mosaic():
     assert result.is_released
     assert result.is_mosaic
     assert not PgtResult(id="1", embryo_code="E1", status=PgtStatus.REPORTED).is_released
+
+
+@pytest.mark.parametrize(
+    ("route", "spelt"),
+    [
+        ("subcutaneous", "Subcutaneous, subcutaneously, subcut, SC, s.c., sq"),
+        ("intramuscular", "intramuscularly, IM"),
+        ("intravenous", "intravenously, IV"),
+        ("oral", "orally, PO"),
+        ("vaginal", "vaginally, PV"),
+        ("rectal", "rectally, PR"),
+        ("nasal", "Nasal"),
+    ],
+)
+def test_a_route_is_the_same_however_it_is_spelt(route: str, spelt: str):
+    assert {route_of(one) for one in spelt.split(", ")} == {route}
+
+
+@pytest.mark.parametrize(
+    ("status", "is_refused"),
+    [
+        *((one, True) for one in ("Cancelled", "Rejected", "Declined", "REFUSED", "failed", "Denied")),
+        *((one, False) for one in ("Confirmed", "Pending", "")),
+    ],
+)
+def test_a_booking_that_the_clinic_refused_is_known_by_its_status(status: str, is_refused: bool):
+    assert Booking(booking_id="b", status=status).is_refused is is_refused
