@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
@@ -26,6 +26,21 @@ def test_missing_members_are_distinguished_from_empty_ones(care):
     form = consents.get_consent(care, "c-1")
     assert (form.body, form.statements, form.embryo_storage_ids) == ((), (), ("e",))
     assert form.disposition is Disposition.DISCARD
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "told"),
+    [
+        ("Pending", 1, "Pending"), ("Pending", 0, "Expired"), ("PartiallySigned", -1, "Expired"),
+        ("Signed", -1, "Signed"), ("Pending", None, "Pending"),
+    ],
+)  # fmt: skip
+def test_a_form_has_expired_once_its_time_to_sign_is_over(care, status, seconds, told):
+    now = datetime(2026, 11, 27, 9, 30, tzinfo=UTC)
+    care.clock = now.timestamp
+    until = None if seconds is None else f"{now + timedelta(seconds=seconds):%FT%TZ}"
+    care.answers.append({**FORM, "status": status, "expiresAt": until})
+    assert consents.get_consent(care, "c-1").status == ConsentStatus(told)
 
 
 def test_unset_members_of_a_draft_are_not_sent(care):
