@@ -70,11 +70,36 @@ def test_a_form_that_was_never_in_force_is_declined_or_cancelled(effective_at: d
     assert replace(ended, revoked_by_id="nora").is_cancelled
 
 
-@pytest.mark.parametrize(("signed_at", "since"), [(SENT + timedelta(2), SENT + timedelta(2)), (None, None)])
-def test_a_form_is_in_force_from_its_last_signature_where_its_day_is_that_of_sending(
-    signed_at: datetime | None, since: datetime | None
+def after(seconds: float) -> datetime:
+    return SENT + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("changes", "signed_at", "since"),
+    [
+        ({}, after(900), after(900)),
+        ({}, None, None),
+        *(({"effective_at": after(seconds)}, None, None) for seconds in (-60, 60)),
+        *(({"effective_at": after(seconds)}, None, after(seconds)) for seconds in (-61, 61, 900)),
+        ({"effective_at": after(900)}, after(60), after(900)),
+        ({"sent_at": None, "creation_time": SENT}, None, None),
+        ({"sent_at": None}, None, SENT),
+        ({"effective_at": None}, after(900), None),
+        ({"required_signers": (AMELIA, DANIEL)}, after(900), None),
+        ({"required_signers": (AMELIA, DANIEL), "effective_at": after(900)}, after(60), after(900)),
+        *(({"status": ConsentStatus(one)}, after(900), None) for one in ("Pending", "Expired", "Draft")),
+        *(({"status": ConsentStatus(one)}, after(900), after(900)) for one in ("Superseded", "Revoked")),
+        ({"status": ConsentStatus.REVOKED, "revoked_at": after(899)}, after(900), None),
+        ({"status": ConsentStatus.REVOKED, "revoked_at": after(900)}, after(900), after(900)),
+    ],
+)
+def test_since_when_a_form_is_in_force(
+    changes: dict[str, Any], signed_at: datetime | None, since: datetime | None
 ) -> None:
-    form = consent(AMELIA, status=ConsentStatus.SIGNED, effective_at=SENT, sent_at=SENT)
+    """From its last signature where its day is that of sending."""
+    form = consent(
+        AMELIA, **{"status": ConsentStatus.SIGNED, "effective_at": SENT, "sent_at": SENT, **changes}
+    )
     form = replace(form, signatures=(replace(form.signatures[0], signed_at=signed_at),))
     assert form.in_force_at == since
 
