@@ -112,6 +112,14 @@ def test_a_page_that_the_store_kept_from_being_made_has_shown_nothing(
         monkeypatch.setattr("portal.views.notification_list.render", down)
 
 
+def test_opening_a_notification_is_noted(portal: InProcess, fake_api: FakeApi) -> None:
+    fake_api.gives(LIST_NOTIFICATIONS, [Notification(id="n-1", type="AccountSecurity")])
+    amelia = portal.visitor("amelia")
+    portal.audited()
+    amelia.post("/notifications/n-1/open")
+    assert ("notification.open", "done") in [(line["audit"], line["outcome"]) for line in portal.audited()]
+
+
 def _texts(answer: Any) -> Iterator[str]:
     """The texts of an answer that nothing else has, for a sample's number is in them; ids apart, which say nothing."""
     if isinstance(answer, dict):

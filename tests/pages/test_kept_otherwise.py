@@ -23,6 +23,7 @@ from portal.services.physicians import LIST_PHYSICIANS, Physician
 from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PROTOCOL, Medication
 from tests.pages.test_patient_banner import EPISODE, FORM, PLAN
 from tests.support.fake_api import FakeApi
+from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 from tests.views.protocols.plans import press, row
 
@@ -57,6 +58,24 @@ def test_what_is_saved_is_compared_with_what_was_typed(
     review = press(page, "review", description="New", **row(0, every_days="2"))
     (toast,) = review.form("/protocols/f-1/save").submit().select(".toast p")
     assert toast.words == said
+
+
+@pytest.mark.parametrize("event", ["protocol.status", "protocol.update"])
+def test_an_act_over_an_earlier_version_is_noted_as_a_conflict(
+    visitor: Callable[..., Visitor], fake_api: FakeApi, in_process: InProcess, event: str
+) -> None:
+    is_edit = event == "protocol.update"
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.gives(READ_PROTOCOL, BEFORE)
+    page = visitor("victor", "physician").get("/protocols/f-1/edit" if is_edit else "/protocols/f-1")
+    fake_api.gives(READ_PROTOCOL, replace(BEFORE, description="Theirs", concurrency_stamp="another"))
+    in_process.audited()
+    if is_edit:
+        press(page, "review", status=None, description="Mine")
+    else:
+        page.form("/protocols/f-1/status").submit(status=None)
+    assert (event, "conflict") in [(line["audit"], line["outcome"]) for line in in_process.audited()]
+    assert not fake_api.sent(UPDATE_PROTOCOL)
 
 
 def test_what_is_created_is_compared_with_what_was_typed(

@@ -461,6 +461,8 @@ def test_adding_and_removing_need_a_fresh_sign_in(signing: Signing) -> None:
     assert "removed already" in stranger.get(page.path).text, "it isn't theirs"
     assert "The passkey is removed." in page.form(page.path).submit().text
     assert not passkeys_of(signing)
+    (line,) = [line for line in signing.portal.audited() if line["audit"] == "passkey.remove"]
+    assert (line["outcome"], line["also"]) == ("done", {"credential": encoded(signing.passkey.id)})
 
 
 def test_a_person_has_no_more_than_some(signing: Signing) -> None:

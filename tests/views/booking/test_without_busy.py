@@ -85,6 +85,10 @@ def test_an_enquirer_is_warned_and_offered_other_times_after_a_refusal(
     made = (
         colin.get(f"/prospects/{TOMASZ}/book-link").form(f"/prospects/{TOMASZ}/book-link").submit(days="14")
     )
+    told = [
+        (line["outcome"], line["id"]) for line in portal.audited() if line["audit"] == "booking-link.create"
+    ]
+    assert told[-1:] == [("done", TOMASZ)]
     link = urlsplit(str(made.select("#address")[0]["value"])).path
     week = next(weeks)
     page = portal.visitor().get(f"{link}?{week}")
