@@ -56,6 +56,8 @@ def test_a_declaration_for_an_earlier_text_is_not_kept_and_none_is_noted_before_
     page = nora.get("/consents/c-1/sign")
     assert bool(page.select("#declaration[checked]")) is (now is AS_TICKED)
     assert ("The form has changed" in page.words) is (now is CORRECTED)
-    assert "consent.declare" not in {line["audit"] for line in in_process.audited()}
+    told = {(line["audit"], line["outcome"]) for line in in_process.audited()}
+    assert "consent.declare" not in {event for event, _ in told}
+    assert (("consent.sign", "changed") in told) is (now is CORRECTED)
     page.form("/consents/c-1/sign/name").submit(status=None)
     assert bool(fake_api.sent(SIGN_CONSENT)) is (now is AS_TICKED)
