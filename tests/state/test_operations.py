@@ -148,3 +148,18 @@ def test_a_new_operation_drops_only_the_oldest_one(tmp_path: Path) -> None:
             assert operations.find("amelia", begun[0], "sign:0") is not None, "a hundred operations must fit"
     found = [operations.find("amelia", id_, f"sign:{n}") is not None for n, id_ in enumerate(begun)]
     assert found == [False] + [True] * 100
+
+
+def test_an_id_is_of_one_purpose(operations: Operations) -> None:
+    first = operations.begin("amelia", "edit:1", {"step": 1}, id_="x")
+    assert operations.begin("amelia", "edit:1", id_="x") == first
+    assert operations.begin("amelia", "edit:2", id_="x").data == {}
+
+
+def test_only_what_a_person_has_left_open_is_found(operations: Operations) -> None:
+    left, done = operations.begin("amelia", "sign:1"), operations.begin("amelia", "sign:2")
+    operations.finish("amelia", done.id)
+    operations.begin("daniel", "sign:1")
+    operations.begin("amelia", "edit:1", id_="x")
+    found = operations.open_of("amelia", lambda *names: operations._vault.get_many(names))
+    assert [operation.id for operation in found] == [left.id]

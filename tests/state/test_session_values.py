@@ -347,6 +347,34 @@ def test_nothing_that_was_kept_for_a_session_outlives_it(sessions: Sessions) -> 
     assert sessions._vault.get_many(kept) == {}
 
 
+def test_documents_are_kept_for_their_session_and_source_for_five_minutes(
+    sessions: Sessions, clock: Clock
+) -> None:
+    kept = copies.Copies(sessions._vault, clock)
+    name = record_name(begun(sessions, person("nora")))
+    for source, content in ((b"1", b"older"), (b"2", b"newer")):
+        kept.keep(name, copies.INVENTORY, source, content)
+    for number in range(20):
+        kept.keep(name, f"form {number}", b"1", b"PDF")
+    assert kept.find(name, copies.INVENTORY, b"2") == b"newer", "it has a place of its own"
+    assert kept.find(name, copies.INVENTORY, b"1") is None
+    assert kept.find(name, "form 19", b"1") == b"PDF"
+    assert kept.find("another session", "form 19", b"1") is None
+    clock.advance(299)
+    assert kept.find(name, "form 19", b"1") == b"PDF"
+    clock.advance(1)
+    assert kept.find(name, "form 19", b"1") is None
+    for size in (2 * 1024 * 1024, 2 * 1024 * 1024 + 1):
+        kept.keep(name, f"form {size}", b"1", b"x" * size)
+    assert [kept.find(name, f"form {2 * 1024 * 1024 + more}", b"1") is not None for more in (0, 1)] == [
+        True,
+        False,
+    ]
+    kept.keep(name, copies.INVENTORY, b"1", b"room")
+    sessions.end(name)
+    assert kept.find(name, copies.INVENTORY, b"1") is kept.find(name, f"form {2 * 1024 * 1024}", b"1") is None
+
+
 @pytest.mark.parametrize(
     ("act", "cookies"),
     [
