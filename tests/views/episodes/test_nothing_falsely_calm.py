@@ -53,6 +53,51 @@ def test_forms_that_a_live_treatment_rests_on_are_told_when_withdrawn() -> None:
     assert {one.kind for one in episode(consent_forms=(*forms, another)).withdrawn} == set(kinds)
 
 
+T, S, P = ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD
+SIGNED = ConsentStatus.SIGNED
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "has_partner", "is_told"),
+    [
+        *((kind, [], False, True) for kind in (T, S, P)),
+        *((kind, [], False, False) for kind in ConsentKind if kind not in (T, S, P)),
+        *((T, [(T, "a", status)], False, False) for status in (SIGNED, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)),
+        *((T, [(T, "a", status)], False, True) for status in (ConsentStatus.DRAFT, ConsentStatus.REVOKED, ConsentStatus.SUPERSEDED)),
+        *((T, [(kind, title, SIGNED)], False, True) for kind, title in ((T, "b"), (S, "a"))),
+        (T, [(T, " A", SIGNED)], True, False),
+        (S, [(S, "a", SIGNED)], False, False),
+        (S, [(S, "a", SIGNED)], True, True),
+        (S, [(S, "a", SIGNED), (S, "b", SIGNED)], True, True),
+        (S, [(S, "a", SIGNED), (S, "a", ConsentStatus.PENDING)], True, False),
+        (P, [(P, "a", SIGNED), (S, "b", SIGNED)], True, True),
+        (P, [(P, "a", SIGNED), (P, "b", SIGNED)], True, False),
+    ],
+)  # fmt: skip
+def test_a_form_that_expired_is_lacking_until_it_is_there_anew(
+    kind: ConsentKind, others: list[tuple[ConsentKind, str, ConsentStatus]], has_partner: bool, is_told: bool
+) -> None:
+    """Of each of the two, where there are two and each has their own."""
+    told = [(kind, "a", ConsentStatus.EXPIRED), *others]
+    forms = tuple(
+        ConsentBrief(id=str(number), kind=of, title=title, status=status)
+        for number, (of, title, status) in enumerate(told)
+    )
+    treatment = episode(consent_forms=forms, partner=Patient(id="q") if has_partner else None)
+    assert ("0" in {one.id for one in treatment.unsigned}) is is_told
+    assert "0" not in {one.id for one in replace(treatment, status=CareStatus.FINISHED).unsigned}
+    before_transfer = is_told and kind in (T, P)
+    assert ("0" in {one.id for one in treatment.unsigned_before_transfer}) is before_transfer
+
+
+@pytest.mark.parametrize("kind", list(ConsentKind))
+def test_a_transfer_waits_for_a_form_that_the_clinic_has_not_sent(kind: ConsentKind) -> None:
+    for status in ConsentStatus:
+        waits = status in (ConsentStatus.DRAFT, ConsentStatus.PENDING, ConsentStatus.PARTIALLY_SIGNED)
+        told = episode(consent_forms=(form(kind, status),)).unsigned_before_transfer
+        assert bool(told) is (kind in (T, P) and (waits or status is ConsentStatus.EXPIRED)), status
+
+
 @pytest.fixture
 def withdrawn(service: CareService) -> Iterator[str]:
     """The address of a treatment form of Amelia's present treatment that she signed and then withdrew."""
