@@ -201,5 +201,6 @@ def test_signing_out_with_a_store_that_takes_no_writes_takes_the_cookie_and_says
         while_full.setattr(portal.context.vault.store, "delete", full)
         told = visitor.request("POST", "/sign-out", data={"csrf_token": page_token(page)}, status=503)
     assert told.heading == "You are signed out in this browser"
+    assert ("sign-out", "cookie-only") in [(line["audit"], line["outcome"]) for line in portal.audited()]
     assert not any(one.name == "__Host-sid" and one.value for one in visitor.http.cookies)
     assert identity.count("/revoke") == 1
