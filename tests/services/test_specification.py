@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
+from portal.services.decoding import Record
 from portal.services.endpoints import ALL
 from tools.coverage_table import constants, rows
 from tools.definitions import ROOT, sources, tree
@@ -138,3 +142,25 @@ def test_only_the_client_calls_the_care_api() -> None:
 
 def test_the_table_is_linked_from_the_readme() -> None:
     assert "(portal/services/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_holds_where_the_api_leaves_a_flag_or_a_number_out() -> None:
+    """Nothing is shared, disclosed, checked, read or locked that it doesn't say to be."""
+    defaults = {
+        f"{record.__name__}.{member.name}": member.default
+        for record in _records(Record)
+        for member in msgspec.structs.fields(record)
+        if isinstance(member.default, bool | int | float)
+    }
+    assert {name for name, value in defaults.items() if value is True} == {
+        *("PagedResult.is_counted", "Patient.is_active", "Physician.is_active")
+    }
+    assert {value for value in defaults.values() if value is not True} == {False}
+    assert {"PgtResult.sex_disclosed", "Relationship.is_portal_shared"} <= defaults.keys()
+
+
+def _records(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    for record in kind.__subclasses__():
+        if record.__module__.startswith("portal.services"):
+            yield record
+            yield from _records(record)
