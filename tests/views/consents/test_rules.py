@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from portal.careservice.domain.rules import Rule
 from portal.config.consent_templates import load
 from portal.config.tenants import Side
+from portal.services.cases import CareStatus, Case
 from portal.services.consents.forms import (
     Clause,
     ConsentForm,
@@ -21,6 +23,10 @@ from portal.services.consents.forms import (
     SigningOrder,
     Statement,
 )
+from portal.services.episodes import CareTeamMember, Episode
+from portal.services.errors import NotFound
+from portal.services.patients import Patient
+from portal.services.relationships import Relationship, RelationshipType
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.ending import Ending, ending_of
 from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
@@ -35,9 +41,14 @@ from portal.views.consents.pdf import stamp
 from portal.views.consents.signers import (
     LEFT_OUT,
     Candidate,
+    NamedPartner,
     Parties,
     Row,
     candidates,
+    named_partners,
+    parties_of_episode,
+    parties_of_patient,
+    rows_as_before,
     rows_for,
     with_usual_signers,
 )
@@ -453,6 +464,101 @@ def test_who_is_named_by_a_record_has_no_account_where_that_is_told(
     named = [Signer(role=SignerRole.PATIENT, person_id=signer, name="Amelia", order=1)]
     (found, _staff) = candidates(person("nora"), None, named, [consent(**form)], records)
     assert (found.person_id, found.has_account) == (signer, has_account)
+
+
+def related(name: str, type_: RelationshipType, **more: Any) -> Relationship:
+    return Relationship(id=name, related_patient_id=name, related_name=name.upper(), type=type_, **more)
+
+
+DONOR = related("d", RelationshipType.SPERM_DONOR)
+AT_HOME = Episode(
+    id="e",
+    status=CareStatus.ACTIVE,
+    patient=Patient(id="p", user_id="a", first_name="Amelia", last_name="Hart"),
+    partner=Patient(id="q", first_name="Daniel", last_name="Hart"),
+    case=Case(id="k", status=CareStatus.ACTIVE),
+    care_team=(CareTeamMember(name="Dr V"),),
+)
+FIRST_HERS = Parties(
+    "p", "Amelia Hart", partner_id="q", case_id="k", episode_id="e", patient="a", partner="q", partner_name="Daniel Hart"
+)  # fmt: skip
+
+
+def test_an_episodes_form_is_about_both_in_the_order_asked_for() -> None:
+    his = {"patient_id": "q", "patient_name": "Daniel Hart", "patient": "q"}
+    hers = {"partner_id": "p", "partner_name": "Amelia Hart", "partner": "a"}
+    assert parties_of_episode(AT_HOME) == parties_of_episode(AT_HOME, "p") == FIRST_HERS
+    assert parties_of_episode(AT_HOME, "q") == msgspec.structs.replace(FIRST_HERS, **his, **hers)
+    assert parties_of_episode(AT_HOME, "z") == FIRST_HERS
+    alone = parties_of_episode(msgspec.structs.replace(AT_HOME, partner=None, case=None))
+    assert alone == Parties("p", "Amelia Hart", episode_id="e", patient="a")
+
+
+@pytest.mark.parametrize("type_", list(RelationshipType))
+def test_an_episode_has_a_donor_of_sperm_or_embryos_while_it_names_one(type_: RelationshipType) -> None:
+    gives = type_ in (RelationshipType.SPERM_DONOR, RelationshipType.EMBRYO_DONOR)
+    for end, has_donor in ((None, gives), (date(2026, 1, 1), False)):
+        named = msgspec.structs.replace(AT_HOME, relationships=(related("d", type_, end_date=end),))
+        assert parties_of_episode(named).has_donor is has_donor
+
+
+def test_without_a_treatment_a_patients_newest_forms_say_who_signs() -> None:
+    def told(day: int, partner: str, **more: Any) -> ConsentForm:
+        signers = (PATIENT, Signer(role=SignerRole.PARTNER, person_id=f"{partner}-{day}", name=partner))
+        members = {"patient_id": "p", "partner_id": partner, "sent_at": datetime(2026, 1, day, tzinfo=UTC)}
+        return form(*signers, **{**members, "title": f"Form {day}", **more})
+
+    forms = [told(1, "b"), told(3, "b", patient_name="Amelia"), told(2, "c"), told(4, "x", patient_id="y")]
+    assert named_partners(forms[:3]) == (
+        NamedPartner("b", "b", "b-3", "Form 3"),
+        NamedPartner("c", "c", "c-2", "Form 2"),
+    )
+    assert parties_of_patient("p", forms) == Parties("p", "Amelia", patient="a")
+    for chosen, signs_as in (("b", "b-3"), ("c", "c-2")):
+        assert parties_of_patient("p", forms, chosen) == Parties(
+            "p", "Amelia", chosen, patient="a", partner=signs_as, partner_name=chosen, is_partner_chosen=True
+        )
+    assert parties_of_patient("p", forms, "x") == Parties("p", "Amelia", patient="a"), "another patient's"
+    unsaid = form(Signer(role=SignerRole.PATIENT, name="A"), patient_id="p")
+    assert parties_of_patient("p", [unsaid]).patient == "p"
+    with pytest.raises(NotFound):
+        parties_of_patient("z", forms)
+
+
+def test_a_copy_whose_treatment_is_unread_is_signed_as_before_but_for_the_partner() -> None:
+    clinician = Signer(role=SignerRole.CLINICIAN, person_id="n", order=3)
+    assert rows_as_before(form(clinician, PARTNER, PATIENT)) == (
+        Row(SignerRole.PATIENT, 1, "a", is_fixed=True),
+        Row(SignerRole.PARTNER, 2),
+        Row(SignerRole.CLINICIAN, 3, "n"),
+    )
+
+
+def test_who_may_sign_a_treatments_form() -> None:
+    """The couple, who takes part in it, and staff: its care team first, others as forms name them."""
+    ended = related("o", RelationshipType.EGG_DONOR, end_date=date(2026, 1, 1))
+    nobody = related("", RelationshipType.EGG_DONOR)
+    takes_part = tuple(
+        related(type_.value, type_) for type_ in RelationshipType if type_ != RelationshipType.SPERM_DONOR
+    )
+    named = msgspec.structs.replace(AT_HOME, relationships=(DONOR, ended, nobody, *takes_part))
+    clinicians = [
+        Signer(role=SignerRole.WITNESS, person_id=id_, name=name) for id_, name in (("w", "W"), ("v", "V"))
+    ]
+    before = form(PATIENT, *clinicians)
+    told = candidates(person("n", name="N"), named, (), [before])
+    assert told[0] == Candidate("v", "V", is_staff=True, is_in_team=True)
+    assert told[1:] == (
+        Candidate("a", "Amelia Hart", is_staff=False),
+        Candidate("q", "Daniel Hart", is_staff=False, has_account=False),
+        Candidate("d", "D", is_staff=False),
+        *(
+            Candidate(type_, type_.upper(), is_staff=False)
+            for type_ in ("EggDonor", "EmbryoDonor", "GestationalCarrier", "IntendedParent")
+        ),
+        Candidate("n", "N", is_staff=True),
+        Candidate("w", "W", is_staff=True),
+    )
 
 
 @pytest.mark.parametrize("rule", [rule for rule in Rule if rule != Rule.CONCURRENCY_CONFLICT])
