@@ -1,7 +1,7 @@
 """Every page in every state: axe-core finds nothing (WCAG 2.2 AA), and nothing is lost at 320 pixels or in large letters.
 
-`make test` looks once at each of as few pages as hold every construct (each element of each side), in a theme, width and language that change
-from page to page; in turns between a phone and a desk, with letters set wider, or twice as large. With CARE_TEST_FULL=1 it looks at one page of each kind in every language and both themes, at a
+`make test` looks once at a third, another one each week, of as few pages as hold every construct (each element of each side), in a theme, width and
+language that change from page to page and from week to week; in turns between a phone and a desk, with letters set wider, or twice as large. With CARE_TEST_FULL=1 it looks at one page of each kind in every language and both themes, at a
 phone's width in one and a desk's in the other, and measures each page of each person in one language. What is too wide
 between a phone and a desk is found by `test_patient_widths.py` and `test_staff_widths.py` too.
 """
@@ -21,7 +21,7 @@ from portal.web import templates
 from tests.browser import states
 from tests.browser.album import LANGUAGES, Album, Leaf, constructs
 from tests.browser.looking import Looker, Theme, looker
-from tests.support.full import FULL
+from tests.support.full import FULL, WEEK, this_week
 from tests.support.stack import ROOT, CareService, PortalThread, plan
 
 NAMES = [*(name for people in PEOPLE.values() for name, _ in people), "nobody"]
@@ -81,10 +81,10 @@ def collected(portal: PortalThread, language: str) -> tuple[Album, set[str]]:
 @pytest.fixture(scope="module")
 def seen(album: tuple[Album, set[str]], chrome: Browser) -> Seen:
     pages, _ = album
-    leaves = pages.leaves if FULL else _with_all_constructs(pages.leaves)
+    leaves = this_week(pages.leaves if FULL else _with_all_constructs(pages.leaves), 3)
     result = Seen(leaves)
     with looker(chrome) as looking:
-        for number, leaf in enumerate(leaves):
+        for number, leaf in enumerate(leaves, 0 if FULL else WEEK // 3):
             if leaf.is_first or NAMES.index(leaf.person) % len(LANGUAGES) == LANGUAGES.index(leaf.language):
                 _look(looking, leaf, number, result.faults)
     return result

@@ -29,6 +29,8 @@ from tests.support.stack import PASSWORD, ROOT, SECRETS
 from tests.support.visitor import LocalAdapter, Visitor
 
 MOST = 60
+_PAUSE = 0.2
+"""Seconds between the pages that someone reads: without, all that the machine can do goes into them, and nothing starts."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def next_release(folder: Path, tenants: str) -> Release:
     if other := os.environ.get("CARE_TEST_RELEASE"):
         return Release(Path(other))
     for name in ("portal", "templates", "static"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)  # with the bytecode: to compile all takes ten seconds
     for name in ("wsgi.py", "gunicorn.conf.py", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
     for file, before, more in (
@@ -196,6 +198,7 @@ class Load:
         while not self._ending.is_set():
             answer = window.http.get(f"{window.origin}/consents", allow_redirects=False, timeout=30)
             seen.append(answer.status_code)
+            self._ending.wait(_PAUSE)
 
     def everyone_read(self, pages: int) -> None:
         """Return when everyone has read so many pages more."""

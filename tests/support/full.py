@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -10,6 +11,8 @@ _Kind = TypeVar("_Kind")
 _Case = TypeVar("_Case")
 
 FULL = os.environ.get("CARE_TEST_FULL") == "1"
+WEEK = int(os.environ.setdefault("CARE_TEST_WEEK", str(int(time.time() // (7 * 24 * 3600)))))
+"""In the environment, so that all workers of a run have the same; to see again what failed, set it."""
 
 
 def examples(of_all: int) -> int:
@@ -20,6 +23,11 @@ def examples(of_all: int) -> int:
 def some(cases: Iterable[_Case], every: int) -> list[_Case]:
     """Return one of so many of these, or all of them."""
     return [*cases][:: 1 if FULL else every]
+
+
+def this_week(cases: Iterable[_Case], weeks: int) -> list[_Case]:
+    """Return this week's share of these, which all have been tried after so many weeks; or all of them."""
+    return [*cases] if FULL else [*cases][WEEK % weeks :: weeks]
 
 
 def in_turns(kinds: Sequence[_Kind], cases: Sequence[_Case]) -> list[tuple[_Kind, _Case]]:
