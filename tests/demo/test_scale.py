@@ -174,9 +174,9 @@ def test_killing_a_machine_under_load_loses_no_page_and_no_session(
     waiting = [pool.submit(stack.copy(one).get, "/conversations") for one in people]
     until(lambda: stack.proxy.count(CONVERSATIONS) - before >= len(people), "the pages aren't under way")
     with closing(Load([stack.copy(visitor) for visitor in people])) as load:
-        load.everyone_read(3)
+        load.everyone_read(2)
         with stack.without(0):
-            load.everyone_read(5)
+            load.everyone_read(2)
             stack.proxy.release()
             pages = [one.result() for one in waiting]
             assert [page.heading for page in pages] == ["Messages"] * len(people)

@@ -29,7 +29,7 @@ from tests.support.stack import PASSWORD, ROOT, SECRETS
 from tests.support.visitor import LocalAdapter, Visitor
 
 MOST = 60
-_PAUSE = 0.2
+_PAUSE = 0.1
 """Seconds between the pages that someone reads: without, all that the machine can do goes into them, and nothing starts."""
 
 
