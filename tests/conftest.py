@@ -88,6 +88,7 @@ class ByFile(LoadFileScheduling):
 def _quickened() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiled.share(patch)
+        compiled.share_statements(patch)
         forked.print_in_forks(patch)
         hashing.quicken(patch)
         yield
