@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling
 
 from portal.store import Store, open_store
-from tests.support import compiled, forked, hashing, resolver
+from tests.support import compiled, forked, hashing, made_once, resolver
 from tests.support.clock import Clock
 from tests.support.faults import Switchboard
 from tests.support.full import examples
@@ -88,7 +88,7 @@ class ByFile(LoadFileScheduling):
 def _quickened() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiled.share(patch)
-        compiled.share_statements(patch)
+        made_once.share(patch)
         forked.print_in_forks(patch)
         hashing.quicken(patch)
         yield

@@ -1,21 +1,16 @@
-"""Compiles each template and each SQL statement once in a process of tests, however many portals and services it starts."""
+"""Compiles each template once in a process of tests, however many portals it starts."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import Engine
-from sqlalchemy.util import LRUCache
 
-from portal.careservice import app, database
 from portal.i18n import gettext
 from portal.web import static
 from portal.web.templates import PortalEnvironment
 
 _known: dict[object, Any] = {}
-_first_engine: list[Any] = []
 
 
 def share(patch: pytest.MonkeyPatch) -> None:
@@ -40,22 +35,3 @@ def share(patch: pytest.MonkeyPatch) -> None:
         return _known[key]
 
     patch.setattr(PortalEnvironment, "compile", compile_once)
-
-
-def share_statements(patch: pytest.MonkeyPatch) -> None:
-    """Let all care services of this process compile an SQL statement once: on a new database that takes longer than to run it."""
-    connects = database.connect
-
-    def connect(url: str) -> Engine:
-        engine: Any = connects(url)
-        if engine.dialect.name == "sqlite":
-            if not _first_engine:
-                engine._compiled_cache = LRUCache(5000)
-                _first_engine.append(engine)
-            first = _first_engine[0]
-            engine.dialect = engine.pool._dialect = first.dialect  # what is compiled is kept by its dialect
-            engine._compiled_cache = first._compiled_cache
-        return engine
-
-    patch.setattr(database, "connect", connect)
-    patch.setattr(app, "_resolve_structs", cache(app._resolve_structs))

@@ -35,6 +35,7 @@ _forking.set_forkserver_preload(
         "portal.server.worker",
         "tests.support.hashing",
         "tests.support.mapped",
+        "tests.support.warmed",
     ]
 )
 

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -33,7 +32,7 @@ from portal.store import StoreDown
 from portal.store.sqlite import SqliteStore
 from tests.support import forked
 from tests.support.clock import Clock
-from tests.support.half_hourly import half_hourly
+from tests.support.half_hourly import half_hourly, shared_folder
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery staple"
@@ -147,8 +146,9 @@ class CareService(Server):
         self.base_url = plan.service
         self.log = plan.data / "care-service.log"
         records = plan.data / "care.db"
+        sample = sample_database()
         if not (options or records.exists()):
-            shutil.copyfile(sample_database(), records)
+            shutil.copyfile(sample, records)
         _, _, _, *arguments = service_command(plan)
         self.log.touch()
         self.child = forked.start([*arguments, *options], {**os.environ, **plan.secrets}, self.log)
@@ -173,8 +173,10 @@ class CareService(Server):
 @half_hourly
 def sample_database() -> Path:
     """A database with the sample clinics, to be copied: to fill one takes as long as to start."""
-    folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return shared_folder("portal", _fill) / "care.db"
+
+
+def _fill(folder: Path) -> None:
     settings = CareSettings(
         database_url=f"sqlite:///{folder / 'care.db'}", issuer="", sample="small", sample_password=PASSWORD,
         client_secrets={client: SECRETS[variable] for client, variable in SECRET_VARIABLES.items()},
@@ -182,7 +184,6 @@ def sample_database() -> Path:
     engine = database.connect(settings.database_url)
     bootstrap(engine, settings)
     engine.dispose()
-    return folder / "care.db"
 
 
 class PortalThread:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +18,7 @@ from portal.careservice.identity.tables import Client, Grant, Person
 from portal.careservice.identity.tokens import access_token
 from portal.careservice.ids import new_id, sample_id
 from portal.careservice.settings import Settings
-from tests.support.half_hourly import half_hourly
+from tests.support.half_hourly import half_hourly, shared_folder
 from tests.support.postgres import copy_of, database_url
 
 
@@ -106,13 +103,19 @@ def new_clinic(folder: Path) -> Clinic:
 @half_hourly
 def _sample() -> str:
     """The URL of a database with the sample records, to be copied."""
-    folder = Path(tempfile.mkdtemp(prefix="care-sample-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    settings = settings_for(database_url(folder / "care.db"))
+    if (url := database_url(Path("care.db"))).startswith("sqlite"):
+        return (
+            f"sqlite:///{shared_folder('api', lambda folder: _fill(f'sqlite:///{folder}/care.db'))}/care.db"
+        )
+    _fill(url)
+    return url
+
+
+def _fill(url: str) -> None:
+    settings = settings_for(url)
     engine = database.connect(settings.database_url)
     bootstrap(engine, settings)
     engine.dispose()
-    return settings.database_url
 
 
 def clinic_of(settings: Settings, engine: Engine) -> Clinic:
