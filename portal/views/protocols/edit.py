@@ -16,7 +16,7 @@ from portal.views.protocols.form import DaysPage, PlanDays, faults_named_by, for
 from portal.views.protocols.hard_stops import HardStop, hard_stops, unanswered
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.review import show_comparison, show_review
-from portal.views.protocols.view import Whose, read_whose
+from portal.views.protocols.view import PlanOwner, read_owner
 from portal.web import unsent
 from portal.web.edit_form import Comparison, EditForm, Filled, Saved, Sent, opened_in, settle
 from portal.web.editing import Editing, save_edit, tell_saved
@@ -99,7 +99,7 @@ def back(care: Care, person: Person, protocol_id: str) -> Response:
 def save(care: Care, person: Person, protocol_id: str) -> Response:
     """Save the reviewed changes, if the protocol is still the version that they were compared with."""
     protocol = get_protocol(care, protocol_id)
-    physicians, whose = _physicians(care, protocol), read_whose(care, protocol)
+    physicians, whose = _physicians(care, protocol), read_owner(care, protocol)
     result = save_edit(_editing(care, person, protocol_id, physicians, whose), protocol)
     match result:
         case Saved():
@@ -116,7 +116,7 @@ def _faults(protocol: Protocol, plan: Plan) -> dict[str, str]:
     return plan.faults(Plan.of(protocol)) or dose_change_faults(protocol, plan)
 
 
-def _stops(protocol: Protocol, plan: Plan, whose: Whose) -> list[HardStop]:
+def _stops(protocol: Protocol, plan: Plan, whose: PlanOwner) -> list[HardStop]:
     """The questions that the plan raises as a version of this protocol."""
     return hard_stops(Plan.of(protocol), plan, whose.collection(plan.begins))
 
@@ -127,7 +127,7 @@ def _after(act: str, protocol: Protocol, plan: Plan) -> Plan:
 
 
 def _editing(
-    care: Care, person: Person, protocol_id: str, physicians: list[tuple[str, str]], whose: Whose
+    care: Care, person: Person, protocol_id: str, physicians: list[tuple[str, str]], whose: PlanOwner
 ) -> Editing[Protocol]:
     return Editing(
         owner=person.sub,
@@ -139,7 +139,7 @@ def _editing(
     )
 
 
-def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
+def _check(protocol: Protocol, form: EditForm, whose: PlanOwner) -> None:
     """Add the errors of the plan; of one without any, the questions that aren't answered."""
     plan = Plan.from_values(form.values)
     form.faults = _faults(protocol, plan)
@@ -149,7 +149,7 @@ def _check(protocol: Protocol, form: EditForm, whose: Whose) -> None:
 
 
 def _not_saved(
-    care: Care, protocol: Protocol, filled: Filled, physicians: list[tuple[str, str]], whose: Whose
+    care: Care, protocol: Protocol, filled: Filled, physicians: list[tuple[str, str]], whose: PlanOwner
 ) -> Response:
     plan, faults = Plan.from_values(filled.form.values), filled.form.faults
     match filled.error:
@@ -184,7 +184,7 @@ def _review(care: Care, protocol: Protocol, posted: Sent) -> Response:
     plan = Plan.from_values(settled)
     if faults := _faults(protocol, plan):
         return form_page(care, plan, protocol, opened=posted.opened, faults=faults, status=422)
-    whose = read_whose(care, protocol)
+    whose = read_owner(care, protocol)
     return show_review(care, protocol, plan, whose, physicians, _stops(protocol, plan, whose))
 
 

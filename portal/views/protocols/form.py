@@ -25,7 +25,7 @@ from portal.views.protocols.day_grid import DayGrid
 from portal.views.protocols.dose_changes import NewDose, new_doses
 from portal.views.protocols.plan import FACTS, Plan
 from portal.views.protocols.rows import CHECK_COLUMNS, MEDICATION_COLUMNS, column_labels
-from portal.views.protocols.view import Whose, read_whose
+from portal.views.protocols.view import PlanOwner, read_owner
 from portal.web.filters import within_a_sentence
 from portal.web.forms import Choices, Values
 from portal.web.handlers import Care, Page, render
@@ -62,7 +62,7 @@ class EditPage(Page, template="protocols/edit.html", about="protocol", is_pinned
     plan: Plan
     days: PlanDays
     protocol: Protocol | None
-    whose: Whose
+    whose: PlanOwner
     new_doses: Mapping[int, NewDose]
     opened: str
     operation: str
@@ -122,7 +122,7 @@ def form_page(
         plan=plan,
         days=PlanDays.of(plan),
         protocol=protocol,
-        whose=read_whose(care, protocol) if protocol else Whose(),
+        whose=read_owner(care, protocol) if protocol else PlanOwner(),
         new_doses=new_doses(protocol, plan),
         opened=msgspec.json.encode(opened or {}).decode(),
         operation=operation,

@@ -12,7 +12,7 @@ from portal.views.protocols.dose_changes import DoseDifference, dose_differences
 from portal.views.protocols.dose_mentions import DoseMentions, read_dose_mentions
 from portal.views.protocols.hard_stops import HardStop, triggers_told
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.view import Whose
+from portal.views.protocols.view import PlanOwner
 from portal.web.edit_form import Comparison
 from portal.web.handlers import Care, Page, render
 
@@ -23,7 +23,7 @@ class ReviewPage(Page, template="protocols/review.html", about="protocol", is_pi
     """
 
     protocol: Protocol
-    whose: Whose
+    whose: PlanOwner
     changes: list[Change]
     doses: list[DoseDifference]
     triggers: list[str]
@@ -42,7 +42,7 @@ def show_review(
     care: Care,
     protocol: Protocol,
     plan: Plan,
-    whose: Whose,
+    whose: PlanOwner,
     physicians: list[tuple[str, str]],
     asked: list[HardStop],
     *,
@@ -70,7 +70,7 @@ def show_review(
     return render(page, status=status)
 
 
-def _name(protocol: Protocol, whose: Whose) -> str:
+def _name(protocol: Protocol, whose: PlanOwner) -> str:
     return whose.patient.full_name if whose.patient else protocol.patient_name or ""
 
 

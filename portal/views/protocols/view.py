@@ -149,7 +149,7 @@ class ProtocolView(Value, frozen=True):
         return self.protocol.date_of(day)
 
 
-class Whose(Value, frozen=True):
+class PlanOwner(Value, frozen=True):
     """Whose plan it is: the patient and the treatment (`episode`), if they can be read.
 
     `withdrawn` are the forms that the treatment rests on and that were withdrawn. `is_unread`: the treatment may be there
@@ -166,14 +166,14 @@ class Whose(Value, frozen=True):
         return collection_of_plan(self.episode, begins)
 
 
-def read_whose(care: Care, protocol: Protocol) -> Whose:
+def read_owner(care: Care, protocol: Protocol) -> PlanOwner:
     """Return whose plan this is; without an episode, or if it can't be read, nobody."""
     episode_id = protocol.episode_id
     if not episode_id:
-        return Whose()
+        return PlanOwner()
     read = attempt(lambda: get_episode(care, episode_id))
     episode = known(read)
-    return Whose(
+    return PlanOwner(
         _patient_of(protocol, episode),
         episode.withdrawn if episode else (),
         episode,
