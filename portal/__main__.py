@@ -1,4 +1,4 @@
-"""`python -m portal demo | serve | check | audit | sessions | read-only | contract | dialect`: run it, say what is wrong, read its records, say what it needs."""
+"""`python -m portal COMMAND`: run it, say what is wrong, read its records, say what it needs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from portal.config.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from portal.config.settings import Settings
 
@@ -19,9 +21,19 @@ ROOT = Path(__file__).parents[1]
 
 def main() -> int:
     """Run the command that was asked for; return the exit status (2 when something is to be mended first)."""
+    given = _parser().parse_args()
+    try:
+        return given.run(given)
+    except ConfigurationError as error:
+        print(*error.faults, sep="\n", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m portal", description="The clinic portal.")
     commands = parser.add_subparsers(dest="command", required=True)
     demo = commands.add_parser("demo", help="run portal and care service with sample people")
+    demo.set_defaults(run=_demo)
     demo.add_argument("--portal-port", type=int, default=8000)
     demo.add_argument("--service-port", type=int, default=8001)
     kinds = demo.add_mutually_exclusive_group()
@@ -32,12 +44,15 @@ def main() -> int:
     demo.add_argument(
         "--reload", action="store_true", help="take each change of code, templates, styles, scripts and words"
     )
-    commands.add_parser("serve", help="run the portal under gunicorn, configured by the environment")
+    serve = commands.add_parser("serve", help="run the portal under gunicorn, configured by the environment")
+    serve.set_defaults(run=_serve)
     check = commands.add_parser("check", help="check settings, store and upstreams, and say what to mend")
+    check.set_defaults(run=_check)
     check.add_argument("--settings", action="store_true", help="the settings alone, without the network")
     conform = commands.add_parser(
         "conform", help="say what a clinic's API lacks, and propose a dialect for it"
     )
+    conform.set_defaults(run=_conform)
     what = conform.add_mutually_exclusive_group(required=True)
     what.add_argument("--clinic", help="the clinic's key in the tenants file")
     what.add_argument(
@@ -72,6 +87,7 @@ def main() -> int:
     audit = commands.add_parser("audit", help="the records of who did what")
     of_audit = audit.add_subparsers(dest="what", required=True)
     verify = of_audit.add_parser("verify", help="say whether a record was changed, added or removed")
+    verify.set_defaults(run=_audit_verify)
     verify.add_argument(
         "paths", nargs="*", type=Path, help="folders, files or logs, of every machine (else: PORTAL_AUDIT)"
     )
@@ -81,10 +97,12 @@ def main() -> int:
         help="a file of secret keys used before, one a line: their lines are verified too",
     )
     actor = of_audit.add_parser("actor", help="say what a person is called in the records")
+    actor.set_defaults(run=_audit_actor)
     actor.add_argument("sub", help="the person's id at the identity server (the `sub` claim)")
     sessions = commands.add_parser("sessions", help="people's sessions")
     of_sessions = sessions.add_subparsers(dest="what", required=True)
     end = of_sessions.add_parser("end", help="sign out a person, a clinic's people or everybody")
+    end.set_defaults(run=_end_sessions)
     whose = end.add_mutually_exclusive_group(required=True)
     whose.add_argument("--clinic", metavar="KEY", help="the clinic's key in the tenants file")
     whose.add_argument("--all", action="store_true", help="everybody at every clinic")
@@ -95,37 +113,24 @@ def main() -> int:
         "read-only",
         help="let people read and change nothing, while the portal or a clinic's system is worked on",
     )
+    mode.set_defaults(run=_read_only)
     mode.add_argument("what", choices=("on", "off"))
     where = mode.add_mutually_exclusive_group(required=True)
     where.add_argument("--clinic", metavar="KEY", help="the clinic's key in the tenants file")
     where.add_argument("--all", action="store_true", help="every clinic")
     contract = commands.add_parser("contract", help="print what the portal needs of an API (OpenAPI 3.1)")
+    contract.set_defaults(run=_contract)
     contract.add_argument("--page", action="store_true", help="as a page to read, in Markdown")
     dialect = commands.add_parser("dialect", help="files that say how an API differs (docs/dialects.md)")
     of_dialect = dialect.add_subparsers(dest="what", required=True)
-    of_dialect.add_parser(
+    init = of_dialect.add_parser(
         "init", help="print a dialect file to begin with: every key and member, as comments"
     )
+    init.set_defaults(run=_dialect)
     acts = of_dialect.add_parser("acts", help="print what each act would send in a dialect; nothing is sent")
+    acts.set_defaults(run=_acts)
     acts.add_argument("path", type=Path, help="the dialect file")
-    given = parser.parse_args()
-    if given.command == "demo":
-        return _demo(given)
-    if given.command == "audit":
-        return (
-            _audit_actor(given.sub) if given.what == "actor" else _audit_verify(given.paths, given.old_keys)
-        )
-    if given.command == "sessions":
-        return _end_sessions(given.clinic, given.person)
-    if given.command == "read-only":
-        return _read_only(given.clinic, is_on=given.what == "on")
-    if given.command == "contract":
-        return _contract(as_page=given.page)
-    if given.command == "dialect":
-        return _acts(given.path) if given.what == "acts" else _dialect()
-    if given.command == "conform":
-        return _conform(given)
-    return _check(settings_alone=given.settings) if given.command == "check" else _serve()
+    return parser
 
 
 def _demo(given: argparse.Namespace) -> int:
@@ -157,17 +162,17 @@ def _demo(given: argparse.Namespace) -> int:
     return 0
 
 
-def _contract(*, as_page: bool) -> int:
+def _contract(given: argparse.Namespace) -> int:
     """Print what the portal needs of a care API."""
     import json
 
     from portal.connect import needs
 
-    print(needs.page() if as_page else json.dumps(needs.document(), indent=2, ensure_ascii=False))
+    print(needs.page() if given.page else json.dumps(needs.document(), indent=2, ensure_ascii=False))
     return 0
 
 
-def _dialect() -> int:
+def _dialect(_given: argparse.Namespace) -> int:
     """Print a dialect file to begin with."""
     from portal.connect.dialects.documents import skeleton
 
@@ -175,49 +180,35 @@ def _dialect() -> int:
     return 0
 
 
-def _acts(path: Path) -> int:
-    """Print what each act would send; 2 when the file can't be used."""
+def _acts(given: argparse.Namespace) -> int:
+    """Print what each act would send."""
     from portal.connect.dialects.acts import acts
     from portal.connect.dialects.dialect import Dialect
-    from portal.connect.dialects.file import DialectError, read_dialect
+    from portal.connect.dialects.file import read_dialect
 
-    try:
-        rules = read_dialect(path, os.environ)
-    except DialectError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
-    print(*acts(Dialect(rules)), sep="\n\n")
+    print(*acts(Dialect(read_dialect(given.path, os.environ))), sep="\n\n")
     return 0
 
 
-def _serve() -> NoReturn:
+def _serve(_given: argparse.Namespace) -> NoReturn:
     """Become gunicorn, so that its signals are ours."""
     os.chdir(ROOT)
     os.execv(sys.executable, [sys.executable, "-m", "gunicorn", "wsgi:app"])  # noqa: S606
 
 
-def _check(*, settings_alone: bool) -> int:
+def _check(given: argparse.Namespace) -> int:
     """Gunicorn waits for the settings' own check at each start and reload, so that it loads nothing else.
 
     That writes every fault to stderr, and to stdout the names of the tenants files that are left out because of one.
     """
-    from portal.config.settings import Settings, SettingsError
+    from portal.config.settings import Settings
 
-    try:
-        settings = Settings.from_env(os.environ)
-    except SettingsError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
+    settings = Settings.from_env()
     if any(tenant.dialect for tenant in settings.tenants.by_key.values()):
-        from portal.connect.dialects.file import DialectError
         from portal.connect.dialects.load import leave_out_unusable
 
-        try:
-            settings = replace(settings, tenants=leave_out_unusable(settings.tenants, os.environ))
-        except DialectError as error:
-            print(*error.faults, sep="\n", file=sys.stderr)
-            return 2
-    if settings_alone:
+        settings = replace(settings, tenants=leave_out_unusable(settings.tenants, os.environ))
+    if given.settings:
         for file, faults in settings.tenants.left_out.items():
             print(file)
             print(*faults, sep="\n", file=sys.stderr)
@@ -230,14 +221,10 @@ def _check(*, settings_alone: bool) -> int:
 
 def _conform(given: argparse.Namespace) -> int:
     """Hold a clinic's API against what the portal needs (docs/conformance.md)."""
-    from portal.config.settings import Settings, SettingsError
+    from portal.config.settings import Settings
     from portal.connect.conform.command import Options, run
 
-    try:
-        settings = Settings.from_env()
-    except SettingsError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
+    settings = Settings.from_env()
     if given.verify:
         return _verify_summary(given.verify, settings.secret_keys)
     options = Options(
@@ -268,37 +255,34 @@ def _verify_summary(path: Path, keys: Sequence[str]) -> int:
     return 0 if is_whole else 1
 
 
-def _end_sessions(clinic: str | None, sub: str | None) -> int:
-    """End sessions at this clinic, else at all; 1 when that failed, 2 when the settings are wrong."""
+def _end_sessions(given: argparse.Namespace) -> int:
+    """End sessions at this clinic, else at all; 1 when that failed."""
     from portal.operate.end_sessions import end_sessions
 
-    return _at_clinics(
-        clinic, lambda settings, clinics: f"{end_sessions(settings, clinics, sub=sub)} sessions ended."
-    )
+    def end(settings: Settings, clinics: list[str]) -> str:
+        return f"{end_sessions(settings, clinics, sub=given.person)} sessions ended."
+
+    return _at_clinics(given.clinic, end)
 
 
-def _read_only(clinic: str | None, *, is_on: bool) -> int:
-    """Begin or end read-only mode at this clinic, else at all; 1 when that failed, 2 when the settings are wrong."""
+def _read_only(given: argparse.Namespace) -> int:
+    """Begin or end read-only mode at this clinic, else at all; 1 when that failed."""
     from portal.operate.read_only import change_read_only
 
     def change(settings: Settings, clinics: list[str]) -> str:
-        where = sorted(change_read_only(settings, clinics, is_on=is_on))
+        where = sorted(change_read_only(settings, clinics, is_on=given.what == "on"))
         return f"Read-only: {', '.join(where[:20]) or 'no clinic'}{' and others' if where[20:] else ''}."
 
-    return _at_clinics(clinic, change)
+    return _at_clinics(given.clinic, change)
 
 
 def _at_clinics(clinic: str | None, do: Callable[[Settings, list[str]], str]) -> int:
-    """Do this at this clinic, else at all, and print what it says; 1 when that failed, 2 when the settings are wrong."""
+    """Do this at this clinic, else at all, and print what it says; 1 when that failed."""
     from portal.audit.trail import AuditDown
-    from portal.config.settings import Settings, SettingsError
+    from portal.config.settings import Settings
     from portal.store import StoreDown
 
-    try:
-        settings = Settings.from_env()
-    except SettingsError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
+    settings = Settings.from_env()
     known = sorted(settings.tenants.by_key)
     left_out = [f"{file} can't be used: {'; '.join(why)}" for file, why in settings.tenants.left_out.items()]
     if clinic is not None and clinic not in known:
@@ -315,40 +299,32 @@ def _at_clinics(clinic: str | None, do: Callable[[Settings, list[str]], str]) ->
     return 0
 
 
-def _audit_actor(sub: str) -> int:
-    """Print the person's pseudonym under each secret key, the newest first; 2 when the settings are wrong."""
+def _audit_actor(given: argparse.Namespace) -> int:
+    """Print the person's pseudonym under each secret key, the newest first."""
     from portal.audit.trail import pseudonym
-    from portal.config.settings import Settings, SettingsError
+    from portal.config.settings import Settings
 
-    try:
-        settings = Settings.from_env()
-    except SettingsError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
-    print(*(pseudonym(key, sub) for key in settings.secret_keys), sep="\n")
+    print(*(pseudonym(key, given.sub) for key in Settings.from_env().secret_keys), sep="\n")
     return 0
 
 
-def _audit_verify(paths: list[Path], old_keys: Path | None) -> int:
+def _audit_verify(given: argparse.Namespace) -> int:
     """Judge the audit records; return 0 when all hold, 1 when one doesn't, 2 when they couldn't be read."""
     import time
 
     from portal.audit.checkpoints import Checkpoints
     from portal.audit.verify import report, verify
-    from portal.config.settings import Settings, SettingsError
+    from portal.config.settings import Settings
     from portal.store import StoreDown, open_store
 
+    settings, paths, old_keys = Settings.from_env(), given.paths, given.old_keys
     try:
-        settings = Settings.from_env()
         if not paths and settings.audit == "stderr":
             print("PORTAL_AUDIT is stderr: name the files that hold the portal's logs.", file=sys.stderr)
             return 2
         checkpoints = Checkpoints(open_store(settings.store_url, time.time), time.time)
         keys = [*settings.secret_keys, *(old_keys.read_text().split() if old_keys else ())]
         findings = verify(paths or [Path(settings.audit)], checkpoints.all(), keys)
-    except SettingsError as error:
-        print(*error.faults, sep="\n", file=sys.stderr)
-        return 2
     except (StoreDown, OSError) as error:
         print(f"Nothing could be verified: {error}", file=sys.stderr)
         return 2

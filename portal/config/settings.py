@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from portal.config.errors import ConfigurationError
 from portal.config.identity import read_secret
 from portal.config.tenants import Side, Tenants, TenantsError
 from portal.config.tenants_file import KEPT, load_tenants
@@ -22,12 +23,8 @@ _OTHERS = {"PORTAL_WORKER_SLOT", "PORTAL_DEMO_PASSWORD", KEPT}
 """Variables that the portal's processes and the demo set for one another."""
 
 
-class SettingsError(Exception):
-    """The portal can't start with these settings; `faults` holds one line for each error."""
-
-    def __init__(self, faults: list[str]) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = faults
+class SettingsError(ConfigurationError):
+    """The portal can't start with these settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from babel.core import get_global
 from portal.config.contact import Contact
 from portal.config.document_seal import DocumentSeal
 from portal.config.dose_ranges import DoseRange, usual_ranges
+from portal.config.errors import ConfigurationError
 from portal.config.identity import (
     PATIENT,
     STAFF,
@@ -62,12 +63,8 @@ class PasskeySignatures(StrEnum):
     REQUIRED = "required"
 
 
-class TenantsError(Exception):
-    """The tenants file can't be used; `faults` holds one line for each error."""
-
-    def __init__(self, faults: list[str]) -> None:
-        super().__init__("; ".join(faults))
-        self.faults = faults
+class TenantsError(ConfigurationError):
+    """The tenants file can't be used."""
 
 
 def _staff(value: Any, source: Source) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 from zoneinfo import ZoneInfo
 
+from portal.config.errors import ConfigurationError
 from portal.config.identity import read_secret
 from portal.config.tenants import LANGUAGES
 from portal.config.time_zones import zone_named
@@ -46,12 +47,8 @@ _STATUSES = (400, 401, 403, 404, 409, 500, 501, 503)
 _STATUSES_LISTED = ", ".join(map(str, _STATUSES))
 
 
-class DialectError(Exception):
-    """A dialect file can't be used; `faults` holds one line for each error."""
-
-    def __init__(self, faults: list[str]) -> None:
-        super().__init__("; ".join(faults))
-        self.faults = faults
+class DialectError(ConfigurationError):
+    """A dialect file can't be used."""
 
 
 def read_dialect(path: Path, environ: Mapping[str, str]) -> Rules:
