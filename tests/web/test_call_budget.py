@@ -34,150 +34,131 @@ PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}"
 EPISODE = f"/episodes/{AMELIAS}"
 EMR = f"/emr-endpoints/{sample_id('emr-endpoint', 'riverside-main')}"
 
-# By route: who opens which address, and how many calls it may make. Home and lists of episodes make one call per
+# Who opens which address, and how many calls it may make. Home and lists of episodes make one call per
 # episode, because no endpoint lists episodes; everyone has opened home before, so the ids are known.
-BUDGET: dict[str, list[tuple[str, str, int]]] = {
-    "/": [("amelia", "/", 5), ("grace", "/", 6), ("nora", "/", 7)],
-    "/notifications": [("amelia", "/notifications", 3), ("nora", "/notifications?unread=1", 3)],
-    "/notifications/bell": [("amelia", "/notifications/bell", 1), ("nora", "/notifications/bell", 1)],
-    "/notifications/settings": [
-        ("amelia", "/notifications/settings", 1),
-        ("nora", "/notifications/settings", 1),
-    ],
-    "/consents": [
-        ("amelia", "/consents", 1),
-        ("nora", "/consents", 3),
-        ("nora", "/consents?list=friday&waits=patients", 6),
-        ("nora", "/consents?q=genetic", 1),
-        ("nora", f"/consents?list=all&patient={AMELIA}", 2),
-    ],
-    "/consents/<record:consent_id>": [("amelia", FORM, 1), ("nora", FORM, 2)],
-    "/consents/<record:consent_id>/receipt.pdf": [("amelia", f"{SIGNED}/receipt.pdf", 1)],
-    "/consents/<record:consent_id>/receipt": [("amelia", f"{SIGNED}/receipt?verify=1", 2)],
-    "/consents/<record:consent_id>/sign": [("amelia", f"{FORM}/sign", 1)],
-    "/consents/<record:consent_id>/sign/<any(read, statements, name):step>": [
-        ("amelia", f"{FORM}/sign/read", 1)
-    ],
-    "/consents/<record:consent_id>/revoke": [("amelia", f"{REVOCABLE}/revoke", 1)],
-    "/consents/new": [
-        ("nora", "/consents/new", 1),
-        ("nora", f"/consents/new?episode={AMELIAS}", 3),
-        ("nora", f"/consents/new?template=treatment&episode={AMELIAS}", 2),
-    ],
-    "/consents/new/bundle": [("nora", "/consents/new/bundle?operation=none", 0)],
-    "/consents/new/fill": [("nora", "/consents/new/fill", 0)],
-    "/consents/new/preview": [("nora", "/consents/new/preview", 0)],
-    "/consents/new/look": [("nora", "/consents/new/look", 1)],
-    "/conversations": [
-        ("amelia", "/conversations", 1),
-        ("nora", "/conversations?archived=1", 1),
-        ("nora", f"/conversations?patient={AMELIA}", 2),
-    ],
-    "/conversations/<record:conversation_id>": [
-        ("amelia", f"/conversations/{SCAN}", 1),
-        ("nora", f"/conversations/{SCAN}", 2),
-    ],
-    "/conversations/<record:conversation_id>/new": [("amelia", f"/conversations/{SCAN}/new?known=x", 1)],
-    "/conversations/new": [("daniel", "/conversations/new", 1)],
-    "/conversations/<record:conversation_id>/archive": [("amelia", f"/conversations/{SCAN}/archive", 1)],
-    "/episodes": [("amelia", "/episodes", 2), ("grace", "/episodes", 2), ("nora", "/episodes", 4)],
-    "/episodes/<record:episode_id>": [("amelia", EPISODE, 2), ("nora", EPISODE, 1)],
-    **{
-        f"/episodes/<record:episode_id>/{tab}": [
+BUDGET: list[tuple[str, str, int]] = [
+    ("amelia", "/", 5),
+    ("grace", "/", 6),
+    ("nora", "/", 7),
+    ("amelia", "/notifications", 3),
+    ("nora", "/notifications?unread=1", 3),
+    ("amelia", "/notifications/bell", 1),
+    ("nora", "/notifications/bell", 1),
+    ("amelia", "/notifications/settings", 1),
+    ("nora", "/notifications/settings", 1),
+    ("amelia", "/consents", 1),
+    ("nora", "/consents", 3),
+    ("nora", "/consents?list=friday&waits=patients", 6),
+    ("nora", "/consents?q=genetic", 1),
+    ("nora", f"/consents?list=all&patient={AMELIA}", 2),
+    ("amelia", FORM, 1),
+    ("nora", FORM, 2),
+    ("amelia", f"{SIGNED}/receipt.pdf", 1),
+    ("amelia", f"{SIGNED}/receipt?verify=1", 2),
+    ("amelia", f"{FORM}/sign", 1),
+    ("amelia", f"{FORM}/sign/read", 1),
+    ("amelia", f"{REVOCABLE}/revoke", 1),
+    ("nora", "/consents/new", 1),
+    ("nora", f"/consents/new?episode={AMELIAS}", 3),
+    ("nora", f"/consents/new?template=treatment&episode={AMELIAS}", 2),
+    ("nora", "/consents/new/bundle?operation=none", 0),
+    ("nora", "/consents/new/fill", 0),
+    ("nora", "/consents/new/preview", 0),
+    ("nora", "/consents/new/look", 1),
+    ("amelia", "/conversations", 1),
+    ("nora", "/conversations?archived=1", 1),
+    ("nora", f"/conversations?patient={AMELIA}", 2),
+    ("amelia", f"/conversations/{SCAN}", 1),
+    ("nora", f"/conversations/{SCAN}", 2),
+    ("amelia", f"/conversations/{SCAN}/new?known=x", 1),
+    ("daniel", "/conversations/new", 1),
+    ("amelia", f"/conversations/{SCAN}/archive", 1),
+    ("amelia", "/episodes", 2),
+    ("grace", "/episodes", 2),
+    ("nora", "/episodes", 4),
+    ("amelia", EPISODE, 2),
+    ("nora", EPISODE, 1),
+    *(
+        case
+        for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")
+        for case in (
             ("amelia", f"{EPISODE}/{tab}", 2 if tab in ("monitoring", "medication") else 1),
             ("nora", f"{EPISODE}/{tab}", 2 if tab == "medication" else 1),
-        ]
-        for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")
-    },
-    "/episodes/<record:episode_id>/doses": [("amelia", f"{EPISODE}/doses?known=x", 1)],
-    "/episodes/<record:episode_id>/consents": [("amelia", f"{EPISODE}/consents", 2)],
-    "/episodes/<record:episode_id>/appointments.ics": [("amelia", f"{EPISODE}/appointments.ics", 1)],
-    "/episodes/<record:episode_id>/appointments/<record:appointment_id>.ics": [
-        ("amelia", f"{EPISODE}/appointments/{sample_id('appointment', 'amelia-scan-5')}.ics", 1)
-    ],
-    "/files/<record:file_id>": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}", 1)],
-    "/files/<record:file_id>/preview": [("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", 1)],
-    "/pgt-results/<record:result_id>": [("grace", RESULT, 3), ("elif", RESULT, 2)],
-    "/storage": [("grace", "/storage", 2), ("elif", "/storage", 6)],
-    "/storage/read-on": [("elif", "/storage/read-on", 6)],
-    "/storage/<record:embryo_id>": [
-        ("grace", f"{EMBRYO}?episode={GRACES}", 1),
-        ("grace", EMBRYO, 2),
-        ("elif", f"{EMBRYO}?episode={GRACES}", 2),
-    ],
-    "/storage/<record:embryo_id>/second-person": [("elif", f"{EMBRYO}/second-person?episode={GRACES}", 1)],
-    "/storage/<record:embryo_id>/<decision>": [
-        ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
-        ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),
-    ],
-    "/questions": [("amelia", "/questions", 0)],
-    "/papers": [("amelia", "/papers", 3), ("grace", "/papers", 4)],
-    "/help": [("amelia", "/help", 0)],
-    "/help/words": [("amelia", "/help/words", 0)],
-    "/session/stay": [("amelia", "/session/stay", 0), ("nora", "/session/stay", 0)],
-    "/me": [("amelia", "/me", 1), ("nora", "/me", 0)],
-    "/me/devices": [("amelia", "/me/devices", 0)],
-    "/me/devices/<handle>/sign-out": [("amelia", "/me/devices/none/sign-out", 0)],
-    "/me/devices/sign-out": [("amelia", "/me/devices/sign-out", 0)],
-    "/me/passkeys": [("amelia", "/me/passkeys", 0)],
-    "/me/passkeys/<handle>/remove": [("amelia", "/me/passkeys/none/remove", 0)],
-    "/care-team": [("amelia", "/care-team", 2), ("nora", "/care-team", 1)],
-    "/open": [("nora", "/open", 0)],
-    "/day-sheet": [("nora", "/day-sheet", 9)],
-    "/find": [("nora", "/find", 0)],
-    "/find/results": [("nora", "/find/results", 8)],
-    "/protocols": [("victor", "/protocols", 1), ("nora", f"/protocols?patient={AMELIA}", 2)],
-    "/protocols/<record:protocol_id>": [("amelia", PROTOCOL, 2), ("victor", PROTOCOL, 3)],
-    "/protocols/<record:protocol_id>/change": [("amelia", f"{PROTOCOL}/change", 2)],
-    "/protocols/<record:protocol_id>/schedule.pdf": [
-        ("amelia", f"{PROTOCOL}/schedule.pdf", 2),
-        ("victor", f"{PROTOCOL}/schedule.pdf", 3),
-    ],
-    "/protocols/<record:protocol_id>/schedule.ics": [("amelia", f"{PROTOCOL}/schedule.ics", 2)],
-    "/protocols/<record:protocol_id>/end": [("victor", f"{PROTOCOL}/end?to=Completed", 2)],
-    "/protocols/<record:protocol_id>/edit": [("victor", f"{PROTOCOL}/edit", 2)],
-    "/protocols/new": [
-        ("victor", "/protocols/new", 1),
-        ("victor", f"/protocols/new?copy={PROTOCOL[11:]}", 2),
-        ("victor", f"/protocols/new?episode={AMELIAS}", 2),
-    ],
-    "/protocols/new/back": [("victor", "/protocols/new/back", 0)],
-    "/protocols/new/preview": [("victor", "/protocols/new/preview", 0)],
-    "/protocols/new/look": [("victor", "/protocols/new/look", 1)],
-    "/patients": [("nora", "/patients", 3)],
-    "/patients/<record:patient_id>": [
-        ("nora", f"/patients/{AMELIA}?episode={AMELIAS}", 6),
-        ("nora", f"/patients/{sample_id('patient', 'grace')}", 7),
-    ],
-    "/patients/<record:patient_id>/as-seen": [("nora", f"/patients/{AMELIA}/as-seen", 3)],
-    "/patients/<record:patient_id>/edit": [("nora", f"/patients/{AMELIA}/edit?episode={AMELIAS}", 1)],
-    "/cases/<record:case_id>/edit": [
-        ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", 2)
-    ],
-    "/relationships/<record:relationship_id>/remove": [
-        (
-            "amelia",
-            f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}",
-            1,
         )
-    ],
-    "/directories": [("nora", f"/directories?episode={AMELIAS}", 1)],
-    "/directories/<record:directory_id>/move": [
-        ("nora", f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}", 1)
-    ],
-    "/prospects": [("colin", "/prospects", 3)],
-    "/prospects/<record:prospect_id>/book": [("colin", f"/prospects/{TOMASZ}/book", 3)],
-    "/prospects/<record:prospect_id>/book/receipt": [("colin", f"/prospects/{TOMASZ}/book/receipt", 0)],
-    "/prospects/<record:prospect_id>/book/appointment.ics": [
-        ("colin", f"/prospects/{TOMASZ}/book/appointment.ics", 0)
-    ],
-    "/prospects/<record:prospect_id>/book-link": [("colin", f"/prospects/{TOMASZ}/book-link", 0)],
-    "/prospects/<record:prospect_id>/merge": [("colin", f"/prospects/{INES}/merge?merge={AGAIN}", 2)],
-    "/prospects/<record:prospect_id>/merge/confirm": [("colin", f"/prospects/{INES}/merge/confirm", 0)],
-    "/prospects/<record:prospect_id>/merge/receipt": [("colin", f"/prospects/{INES}/merge/receipt", 0)],
-    "/clinic-system": [("ada", "/clinic-system", 0)],
-    "/emr-endpoints/<record:endpoint_id>/remove": [("ada", f"{EMR}/remove", 1)],
-}
+    ),
+    ("amelia", f"{EPISODE}/doses?known=x", 1),
+    ("amelia", f"{EPISODE}/consents", 2),
+    ("amelia", f"{EPISODE}/appointments.ics", 1),
+    ("amelia", f"{EPISODE}/appointments/{sample_id('appointment', 'amelia-scan-5')}.ics", 1),
+    ("amelia", f"/files/{sample_id('file', 'amelia-plan')}", 1),
+    ("amelia", f"/files/{sample_id('file', 'amelia-plan')}/preview", 1),
+    ("grace", RESULT, 3),
+    ("elif", RESULT, 2),
+    ("grace", "/storage", 2),
+    ("elif", "/storage", 6),
+    ("elif", "/storage/read-on", 6),
+    ("grace", f"{EMBRYO}?episode={GRACES}", 1),
+    ("grace", EMBRYO, 2),
+    ("elif", f"{EMBRYO}?episode={GRACES}", 2),
+    ("elif", f"{EMBRYO}/second-person?episode={GRACES}", 1),
+    ("grace", f"{EMBRYO}/keep?episode={GRACES}", 1),
+    ("grace", f"{EMBRYO}/end-storage?episode={GRACES}", 2),
+    ("amelia", "/questions", 0),
+    ("amelia", "/papers", 3),
+    ("grace", "/papers", 4),
+    ("amelia", "/help", 0),
+    ("amelia", "/help/words", 0),
+    ("amelia", "/session/stay", 0),
+    ("nora", "/session/stay", 0),
+    ("amelia", "/me", 1),
+    ("nora", "/me", 0),
+    ("amelia", "/me/devices", 0),
+    ("amelia", "/me/devices/none/sign-out", 0),
+    ("amelia", "/me/devices/sign-out", 0),
+    ("amelia", "/me/passkeys", 0),
+    ("amelia", "/me/passkeys/none/remove", 0),
+    ("amelia", "/care-team", 2),
+    ("nora", "/care-team", 1),
+    ("nora", "/open", 0),
+    ("nora", "/day-sheet", 9),
+    ("nora", "/find", 0),
+    ("nora", "/find/results", 8),
+    ("victor", "/protocols", 1),
+    ("nora", f"/protocols?patient={AMELIA}", 2),
+    ("amelia", PROTOCOL, 2),
+    ("victor", PROTOCOL, 3),
+    ("amelia", f"{PROTOCOL}/change", 2),
+    ("amelia", f"{PROTOCOL}/schedule.pdf", 2),
+    ("victor", f"{PROTOCOL}/schedule.pdf", 3),
+    ("amelia", f"{PROTOCOL}/schedule.ics", 2),
+    ("victor", f"{PROTOCOL}/end?to=Completed", 2),
+    ("victor", f"{PROTOCOL}/edit", 2),
+    ("victor", "/protocols/new", 1),
+    ("victor", f"/protocols/new?copy={PROTOCOL[11:]}", 2),
+    ("victor", f"/protocols/new?episode={AMELIAS}", 2),
+    ("victor", "/protocols/new/back", 0),
+    ("victor", "/protocols/new/preview", 0),
+    ("victor", "/protocols/new/look", 1),
+    ("nora", "/patients", 3),
+    ("nora", f"/patients/{AMELIA}?episode={AMELIAS}", 6),
+    ("nora", f"/patients/{sample_id('patient', 'grace')}", 7),
+    ("nora", f"/patients/{AMELIA}/as-seen", 3),
+    ("nora", f"/patients/{AMELIA}/edit?episode={AMELIAS}", 1),
+    ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", 2),
+    ("amelia", f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}", 1),
+    ("nora", f"/directories?episode={AMELIAS}", 1),
+    ("nora", f"/directories/{sample_id('directory', 'amelia-letters')}/move?episode={AMELIAS}", 1),
+    ("colin", "/prospects", 3),
+    ("colin", f"/prospects/{TOMASZ}/book", 3),
+    ("colin", f"/prospects/{TOMASZ}/book/receipt", 0),
+    ("colin", f"/prospects/{TOMASZ}/book/appointment.ics", 0),
+    ("colin", f"/prospects/{TOMASZ}/book-link", 0),
+    ("colin", f"/prospects/{INES}/merge?merge={AGAIN}", 2),
+    ("colin", f"/prospects/{INES}/merge/confirm", 0),
+    ("colin", f"/prospects/{INES}/merge/receipt", 0),
+    ("ada", "/clinic-system", 0),
+    ("ada", f"{EMR}/remove", 1),
+]
 SAME_LIST_TWICE = (
     "/",
     "/consents",
@@ -218,8 +199,6 @@ MOST_OF_THE_STORE = {
 }
 """How often a page may ask the store that begins or goes on with an act, or makes a file; all others twice."""
 
-CASES = [(route, *case) for route, cases in BUDGET.items() for case in cases]
-
 
 @contextmanager
 def calls() -> Iterator[list[str]]:
@@ -241,10 +220,10 @@ def calls() -> Iterator[list[str]]:
         yield made
 
 
-@pytest.mark.parametrize(("route", "name", "path", "budget"), CASES, ids=[f"{c[1]} {c[2]}" for c in CASES])
+@pytest.mark.parametrize(("name", "path", "budget"), BUDGET, ids=[f"{c[0]} {c[1]}" for c in BUDGET])
 @pytest.mark.asvs("3.5.3")
 def test_a_page_keeps_to_its_budgets(
-    person: Callable[[str], Visitor], portal: PortalThread, route: str, name: str, path: str, budget: int
+    person: Callable[[str], Visitor], portal: PortalThread, name: str, path: str, budget: int
 ) -> None:
     """It asks the API so often, and the store twice: for the session with what is known of the person, and for one thing more;
     a page that begins or goes on with an act, for that too.
@@ -253,7 +232,7 @@ def test_a_page_keeps_to_its_budgets(
     with calls() as made, asked_of_the_store() as asked:
         answer = visitor.request("GET", path, status=None, follow=False)
     assert answer.status in (200, 204, 303), f"{path}: {answer.status} {answer.words[:200]}"
-    assert route_of(portal, path) == route
+    route = route_of(portal, path)
     assert len(made) <= budget, f"{path} costs {len(made)} calls, not {budget}: {made}"
     assert len(set(made)) == len(made) or route in SAME_LIST_TWICE, (
         f"{path} makes the same call twice: {made}"
@@ -329,5 +308,5 @@ def test_every_page_for_signed_in_people_has_a_budget(portal: PortalThread) -> N
         and rule.endpoint not in PUBLIC
         and access_of(portal.app.view_functions[rule.endpoint]) is not None
     }
-    without = routes - {route for route, cases in BUDGET.items() if cases}
+    without = routes - {route_of(portal, path) for _name, path, _calls in BUDGET}
     assert not without, f"give these a budget in BUDGET: {sorted(without)}"

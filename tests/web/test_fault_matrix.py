@@ -62,8 +62,7 @@ def unhurt(path: str, which: str, fault: str) -> bool:
 
 PAGES = [
     (name, path, calls)
-    for cases in BUDGET.values()
-    for name, path, calls in cases
+    for name, path, calls in BUDGET
     if (name, path) in (("amelia", "/"), ("nora", PATIENT_EDIT))
 ]
 PAGE_CASES = [

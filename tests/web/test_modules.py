@@ -19,7 +19,7 @@ from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.in_process import InProcess
 from tests.support.stack import PortalThread
 from tests.support.visitor import Page, Visitor
-from tests.web.test_call_budget import CASES
+from tests.web.test_call_budget import BUDGET
 
 HEADINGS = {
     Module.MEDICINES: r"Medicines|Medicine plan|Protocols?|The whole medicine plan|All medicines of this treatment|\d+ medicines? today|Medication",
@@ -37,7 +37,7 @@ Off = Callable[[Module], None]
 @pytest.fixture
 def off(portal: PortalThread, person: Callable[[str], Visitor]) -> Iterator[Off]:
     """Switch a module off at the clinic, after everyone has used the portal with all of them."""
-    for name in {name for _route, name, _path, _calls in CASES}:
+    for name in {name for name, _path, _calls in BUDGET}:
         person(name)
     tenants = portal.context.settings.tenants
     tenant = tenants.by_key["riverside"]
@@ -77,7 +77,7 @@ def is_of(portal: PortalThread | InProcess, module: Module, link: str) -> bool:
 def test_each_module_has_pages_and_words_while_it_is_on(
     portal: PortalThread, person: Callable[[str], Visitor], module: Module
 ) -> None:
-    own = [(name, path) for _route, name, path, _calls in CASES if is_of(portal, module, path)]
+    own = [(name, path) for name, path, _calls in BUDGET if is_of(portal, module, path)]
     assert own
     words = [
         one.words
@@ -130,7 +130,7 @@ def test_the_calendar_of_doses_and_the_plan_as_pdf_are_gone(
 ) -> None:
     off(Module.MEDICINES)
     for file in ("schedule.pdf", "schedule.ics"):
-        path = next(path for _route, name, path, _calls in CASES if path.endswith(file) and name == "amelia")
+        path = next(path for name, path, _calls in BUDGET if path.endswith(file) and name == "amelia")
         assert person("amelia").get(path, status=None).status == 404
     home = person("amelia").get("/").words
     assert "Next appointment" in home
