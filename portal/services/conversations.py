@@ -16,7 +16,7 @@ from portal.services.client import Care
 from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
 from portal.services.errors import NotFound, Unavailable
 from portal.services.listed import Listed
-from portal.services.paging import CAP, read_page
+from portal.services.paging import CAP, read_list
 from portal.services.patient_ref import PatientRef
 from portal.services.responses import read_back
 from portal.services.uses import NOT_SENT, STAFF
@@ -230,16 +230,10 @@ def list_conversations(
     care: Care, *, skip: int = 0, limit: int = 20, text: str | None = None, include_archived: bool = False
 ) -> PagedResult[Conversation]:
     """One page of conversations, each with its newest messages (50 at most)."""
-
-    def read(at: int, size: int) -> PagedResult[Conversation]:
-        return care.read(
-            LIST_CONVERSATIONS,
-            query=ConversationQuery(
-                skip_count=at, max_result_count=size, filter=text, include_archived=include_archived
-            ),
-        )
-
-    return read_page(read, skip, limit, care.largest_page)
+    query = ConversationQuery(
+        skip_count=skip, max_result_count=limit, filter=text, include_archived=include_archived
+    )
+    return read_list(LIST_CONVERSATIONS, query, care=care)
 
 
 def get_conversation(care: Care, conversation_id: str) -> Conversation:

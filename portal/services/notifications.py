@@ -14,7 +14,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
 from portal.services.listed import Count, Listed
-from portal.services.paging import read_every_page, read_page, requested_page
+from portal.services.paging import read_every_page, read_list, requested_page
 from portal.services.responses import read_back
 
 
@@ -164,9 +164,10 @@ def list_notifications(
     text: str | None = None,
 ) -> PagedResult[Notification]:
     """One page of notifications, with the total of unread ones."""
-    return read_page(
-        lambda at, size: _read(care, at, size, is_read, type, text), skip, limit, care.largest_page
+    query = NotificationQuery(
+        skip_count=skip, max_result_count=limit, is_read=is_read, type=type, filter=text
     )
+    return read_list(LIST_NOTIFICATIONS, query, care=care)
 
 
 def newest_unread(care: Care) -> PagedResult[Notification]:
@@ -211,7 +212,8 @@ def count_unread(care: Care) -> int:
 
     Asks more than once where the API doesn't count.
     """
-    page = requested_page(_read(care, at=0, size=1, is_read=False), 0, 1)
+    first = NotificationQuery(skip_count=0, max_result_count=1, is_read=False)
+    page = requested_page(care.read(LIST_NOTIFICATIONS, query=first), 0, 1)
     if page.unread is None and page.total_count == 1:  # it may count what it sent
         page = list_notifications(care, limit=2, is_read=False)
     told = unread_among(care, page)
@@ -243,13 +245,6 @@ def update_settings(care: Care, settings: NotificationSettings) -> NotificationS
     """
     done = care.act(UPDATE_NOTIFICATION_SETTINGS, settings)
     return done or read_back(lambda: get_settings(care))
-
-
-def _read(
-    care: Care, at: int, size: int, is_read: bool | None, type: str | None = None, text: str | None = None
-) -> PagedResult[Notification]:
-    asked = NotificationQuery(skip_count=at, max_result_count=size, is_read=is_read, type=type, filter=text)
-    return care.read(LIST_NOTIFICATIONS, query=asked)
 
 
 def _update(care: Care, change: NotificationsRead) -> NotificationCounts:

@@ -7,10 +7,13 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from portal.services.api import Endpoint, PageQuery
+from portal.services.client import Care
 from portal.services.decoding import PagedResult
 from portal.services.listed import Listed
 
 T = TypeVar("T")
+QueryT = TypeVar("QueryT", bound=PageQuery)
 
 CAP = 1000
 """The most records that `read_every_page` returns; nobody needs more at once."""
@@ -73,6 +76,15 @@ def read_page(
         return structs.replace(read(at, piece), total_count=None)
 
     return _in_pieces(read_uncounted, skip, limit, page.received, uncounted if skip == 0 else None)
+
+
+def read_list(endpoint: Endpoint[PagedResult[T], QueryT], query: QueryT, *, care: Care) -> PagedResult[T]:
+    """The page of a list that this query asks for."""
+
+    def read(skip: int, limit: int) -> PagedResult[T]:
+        return care.read(endpoint, query=structs.replace(query, skip_count=skip, max_result_count=limit))
+
+    return read_page(read, query.skip_count, query.max_result_count, care.largest_page)
 
 
 def _may_be_cut(page: PagedResult[T], skip: int, limit: int) -> bool:

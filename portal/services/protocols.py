@@ -15,7 +15,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Measure, PagedResult, Record, Timed
 from portal.services.listed import Listed
-from portal.services.paging import read_page
+from portal.services.paging import read_list
 from portal.services.patient_ref import PatientRef
 from portal.services.responses import read_back
 from portal.services.stamped_record import SET_BY_API
@@ -261,21 +261,15 @@ def list_protocols(
     episode_id: str | None = None,
 ) -> PagedResult[Protocol]:
     """One page of protocols; patients get their own."""
-
-    def read(at: int, size: int) -> PagedResult[Protocol]:
-        return care.read(
-            LIST_PROTOCOLS,
-            query=ProtocolQuery(
-                skip_count=at,
-                max_result_count=size,
-                sorting=sorting,
-                filter=text,
-                status=status,
-                episode_id=episode_id,
-            ),
-        )
-
-    return read_page(read, skip, limit, care.largest_page)
+    query = ProtocolQuery(
+        skip_count=skip,
+        max_result_count=limit,
+        sorting=sorting,
+        filter=text,
+        status=status,
+        episode_id=episode_id,
+    )
+    return read_list(LIST_PROTOCOLS, query, care=care)
 
 
 def list_plans_of(care: Care, episode_id: str) -> Listed[Protocol]:
