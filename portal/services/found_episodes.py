@@ -82,15 +82,15 @@ def is_whole(*lists: object) -> bool:
 def mentioned(
     forms: PagedResult[ConsentForm] | CareError,
     conversations: PagedResult[Conversation] | CareError,
-    news: PagedResult[Notification] | CareError,
+    notifications: PagedResult[Notification] | CareError,
 ) -> list[str]:
     """Return the ids of the episodes that these records mention; lists that couldn't be read are skipped.
 
     Raises CareError if none is mentioned and a list couldn't be read, because there may be some.
     """
-    ids = episode_ids(items_of(forms), items_of(conversations), items_of(news))
+    ids = episode_ids(items_of(forms), items_of(conversations), items_of(notifications))
     if not ids:
-        for answer in (forms, conversations, news):
+        for answer in (forms, conversations, notifications):
             if isinstance(answer, CareError):
                 raise answer
     return list(ids)

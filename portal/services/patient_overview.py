@@ -60,7 +60,7 @@ class PatientOverview(Value, frozen=True):
     forms: Listed[ConsentForm] | CareError
     conversations: Listed[Conversation] | CareError
     plans: Listed[Protocol] | CareError
-    news: Listed[Notification] | CareError
+    notifications: Listed[Notification] | CareError
 
     @property
     def patient_ref(self) -> PatientRef:
@@ -121,14 +121,14 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
     §4), in two rounds: by ids first, then by what those said.
     """
     asked = hint.episode_ids[:_MOST_EPISODES]
-    forms, news, hinted = gather(
+    forms, notifications, hinted = gather(
         lambda: list_consents(care, limit=_READ, patient_id=patient_id, sorting="sentAt desc"),
         lambda: list_notifications(care, limit=_READ),
         lambda: _read_episodes(care, asked, patient_id),
     )
     first = needed(hinted)
     own = _where(forms, lambda form: form.patient_id == patient_id)
-    about = _where(news, lambda notification: notification.datum("patientId") == patient_id)
+    about = _where(notifications, lambda notification: notification.datum("patientId") == patient_id)
     mentioned = episode_ids(items_of(own), (), items_of(about))
     further = [id_ for id_ in mentioned if id_ not in asked][: _MOST_EPISODES - len(asked)]
     name = _name(first, own, hint, patient_id)
@@ -176,7 +176,9 @@ def read_patient_overview(care: Care, patient_id: str, hint: Hint) -> PatientOve
                 if e.protocol and (e.id in ids or e.protocol.patient_id == patient_id)
             ],
         ),
-        news=_where(news, lambda notification: _is_about(notification, patient_id, ids, shown)),
+        notifications=_where(
+            notifications, lambda notification: _is_about(notification, patient_id, ids, shown)
+        ),
     )
     _refuse_empty(overview)
     return overview
@@ -206,7 +208,7 @@ def _is_about(notification: Notification, patient_id: str, episode_ids: set[str]
 
 def _refuse_empty(overview: PatientOverview) -> None:
     """Raise NotFound where nothing is known of the patient, or the error because of which nothing is, also of a treatment."""
-    parts = (overview.forms, overview.conversations, overview.plans, overview.news)
+    parts = (overview.forms, overview.conversations, overview.plans, overview.notifications)
     if overview.episodes or any(part for part in parts if not isinstance(part, CareError)):
         return
     failures = [part for part in parts if isinstance(part, CareError)]

@@ -61,7 +61,7 @@ class FoundPerson:
     forms: list[ConsentForm] = field(default_factory=list[ConsentForm])
     conversations: list[Conversation] = field(default_factory=list[Conversation])
     protocols: list[Protocol] = field(default_factory=list[Protocol])
-    news: list[Notification] = field(default_factory=list[Notification])
+    notifications: list[Notification] = field(default_factory=list[Notification])
 
     @property
     def record(self) -> Patient | None:
@@ -72,7 +72,7 @@ class FoundPerson:
     @property
     def latest(self) -> ConsentForm | Conversation | Protocol | Notification:
         """The most recently changed record."""
-        return max((*self.forms, *self.conversations, *self.protocols, *self.news), key=happened_at)
+        return max((*self.forms, *self.conversations, *self.protocols, *self.notifications), key=happened_at)
 
 
 class People(Value, frozen=True):
@@ -105,12 +105,12 @@ def find_people(care: Care, text: str, *, is_found: bool = False) -> People:
     ]
     if len(failures) == len(answers):
         raise failures[0]
-    forms, conversations, protocols, news = answers
+    forms, conversations, protocols, notifications = answers
     found = group_people(
         items_of(forms),
         items_of(conversations),
         items_of(protocols),
-        [item for item in items_of(news) if _begins_a_word_of(item, text)],
+        [item for item in items_of(notifications) if _begins_a_word_of(item, text)],
     )
     if not found and not failures and not is_found:
         return _alike(care, text)
@@ -209,7 +209,7 @@ def group_people(
     forms: Iterable[ConsentForm],
     conversations: Iterable[Conversation],
     protocols: Iterable[Protocol],
-    news: Iterable[Notification],
+    notifications: Iterable[Notification],
 ) -> list[FoundPerson]:
     """Group records by patient, else by enquiry; records about neither are left out."""
     found: dict[tuple[str | None, str | None], FoundPerson] = {}
@@ -233,10 +233,10 @@ def group_people(
         person.name = person.name or next(
             (name for talk in person.conversations if (name := _name_in(talk))), ""
         )
-    for notification in news:
+    for notification in notifications:
         is_enquiry = notification.is_about("Prospect")
         if person := of(notification.datum("patientId"), notification.entity_id if is_enquiry else None):
-            person.news.append(notification)
+            person.notifications.append(notification)
             if is_enquiry:
                 told = (notification.datum("firstName"), notification.datum("lastName"))
                 person.name = person.name or " ".join(part for part in told if part)

@@ -193,7 +193,9 @@ def _note(people: tuple[FoundPerson, ...], known: Iterable[KnownMatch]) -> None:
         "conversation.search", "conversation", [talk.id for person in people for talk in person.conversations]
     )
     audit.shown("protocol.search", "protocol", [plan.id for person in people for plan in person.protocols])
-    audit.shown("notification.search", "notification", [news.id for person in people for news in person.news])
+    audit.shown(
+        "notification.search", "notification", [item.id for person in people for item in person.notifications]
+    )
     read = [person.episode.id for person in people if person.episode]
     audit.shown("episode.list", "episode", [*read, *(hit.person.episode_id for hit in known)])
     audit.shown("embryo.list", "embryo", [hit.embryo.id for hit in known if hit.embryo])

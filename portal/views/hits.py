@@ -196,8 +196,10 @@ def _related_links(person: FoundPerson) -> list[RelatedLink]:
         found.append(
             (happened_at(plan), RelatedLink(plan.name, address_of("protocol", plan.id) or "", "protocol"))
         )
-    for news in person.news:
-        href = page_of(news.entity_type, news.entity_id, news.data) or "/notifications"
-        found.append((happened_at(news), RelatedLink(news.title, href, "bell")))
+    for notification in person.notifications:
+        href = (
+            page_of(notification.entity_type, notification.entity_id, notification.data) or "/notifications"
+        )
+        found.append((happened_at(notification), RelatedLink(notification.title, href, "bell")))
     newest = sorted(found, key=lambda pair: pair[0], reverse=True)
     return [beside for _at, beside in newest if beside.href]

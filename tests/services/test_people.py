@@ -51,7 +51,7 @@ def test_an_enquiry_counts_as_a_person_and_mentions_of_nobody_are_left_out() -> 
     plan = Protocol(id="x", name="The clinic’s own", status=ProtocolStatus.ACTIVE)
     (ines,) = group_people([], [talk], [plan], [news, Notification(id="m", title="Closed on Monday")])
     assert (ines.name, ines.prospect_id, ines.patient_id) == ("Ines Ramos", "q", None)
-    assert ines.news == [news]
+    assert ines.notifications == [news]
 
 
 def test_a_conversation_is_the_patients_or_else_whoevers_wrote() -> None:

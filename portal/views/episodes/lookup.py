@@ -56,18 +56,18 @@ def reachable(care: Care, person: Person, most: int | None = None) -> Found:
     ids = remembered()
     if person.is_staff or knows_all():
         return read_episodes(care, ids[:most])
-    forms, conversations, news = gather(
+    forms, conversations, notifications = gather(
         lambda: list_consents(care, limit=100),
         lambda: list_conversations(care, limit=50, include_archived=True),
         lambda: every_notification(care),
     )
-    named = attempt(lambda: mentioned(forms, conversations, news))
+    named = attempt(lambda: mentioned(forms, conversations, notifications))
     if isinstance(named, CareError) and not ids:
         raise named
     ids = list(dict.fromkeys([*ids, *(known(named) or ())]))
     found = read_episodes(care, ids[:most])
-    remember(found, ids, are_all=is_whole(forms, conversations, news))
-    return found if is_whole(forms, conversations, news) else replace(found, is_incomplete=True)
+    remember(found, ids, are_all=is_whole(forms, conversations, notifications))
+    return found if is_whole(forms, conversations, notifications) else replace(found, is_incomplete=True)
 
 
 def every_notification(care: Care) -> PagedResult[Notification]:

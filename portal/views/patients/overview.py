@@ -66,9 +66,11 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     overview = read_patient_overview(care, patient_id, _hint(patient_id))
     audit.shown("patient.read", "patient", patient_id)
     week = week_of(overview)
-    news = overview.news
+    notifications = overview.notifications
     unread = (
-        news if isinstance(news, CareError) else news.where(lambda one: not one.is_read).first(_MOST_UNREAD)
+        notifications
+        if isinstance(notifications, CareError)
+        else notifications.where(lambda one: not one.is_read).first(_MOST_UNREAD)
     )
     _note(overview, [*ids_of(unread), *week.notification_ids])
     name_opened(overview.name)

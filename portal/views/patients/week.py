@@ -100,7 +100,7 @@ def _happenings(overview: PatientOverview, first: date) -> Iterator[Happening]:
     for plan in items_of(overview.plans):
         whose = medicines_of(overview.others_plan(plan))
         yield from _with_name(whose, _of_plan(plan, overview.treatment_of(plan), first))
-    for item in items_of(overview.news):
+    for item in items_of(overview.notifications):
         if item.creation_time and not any(map(item.is_about, _TOLD_BY_RECORDS)):
             href = page_of(item.entity_type, item.entity_id, item.data)
             yield _at(item.creation_time, "bell", item.title, item.body, href, notification_id=item.id)
@@ -279,9 +279,11 @@ def _lacks(overview: PatientOverview, first: date) -> Iterator[str]:
         yield _("Not all conversations could be read: messages may be missing here.")
     if _is_lost(overview.plans):
         yield _("The plans can’t be read right now, so changed doses are missing here.")
-    if _is_lost(overview.news):
+    if _is_lost(overview.notifications):
         yield _("Your notifications can’t be read right now and are missing here.")
-    elif not _is_whole_since(overview.news, first, [item.creation_time for item in items_of(overview.news)]):
+    elif not _is_whole_since(
+        overview.notifications, first, [item.creation_time for item in items_of(overview.notifications)]
+    ):
         yield _("Only your newest notifications could be read: older ones are missing here.")
 
 
