@@ -15,8 +15,9 @@ from portal.services.consents.forms import ConsentStatus
 from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtCall
 from portal.services.relationships import Relationship
-from portal.services.storage import UPDATE_EMBRYO_STORAGE, Disposition, EmbryoStatus
+from portal.services.storage import UPDATE_EMBRYO_STORAGE, Disposition, EmbryoStatus, EmbryoStorage
 from portal.views.embryo_view import EmbryoView
+from portal.views.storage.decisions import DECISIONS, decisions_about, is_stopped_by_clinic, obstacle_to
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.straw_check import StrawLabel
 from tests.pages.test_patient_banner import EMBRYO, EPISODE, FORM, RESULT
@@ -255,3 +256,57 @@ def test_a_decision_leads_to_the_form_that_makes_it_alone(visitor: SignIn, fake_
         page = amelia.get(f"/storage/s-1/{decision}?episode=e-1")
         assert bool(page.select("main a[href^='/consents/c-1']")) is leads, decision
         assert bool(page.select("article.letter")) is not leads
+
+
+_SAID = {
+    "A signed form decided": "form",
+    "No decision that a form": "none",
+    "This embryo is on hold": "hold",
+    "This is what the clinic": "same",
+    "The portal doesn’t know": "state",
+    "This embryo is no longer": "gone",
+}
+_FORMS = "move donate-research donate-patients end-storage"
+
+
+@pytest.mark.parametrize(
+    ("status", "wish", "reason", "offered", "obstacles"),
+    [
+        ("Stored", "Undecided", "", f"keep {_FORMS}", ["", "same", "none", "", "", "", ""]),
+        ("Reserved", "ContinueStorage", "", f"keep leave-open {_FORMS}", ["", "", "none", "", "", "", ""]),
+        ("Stored", "Discard", "", "end-storage take-back", ["form", "form", "", "form", "form", "form", ""]),
+        ("Stored", "Transport", "", "move take-back", ["form", "form", "", "", "form", "form", "form"]),
+        ("Stored", "DonateResearch", "", "donate-research take-back", ["form", "form", "", "form", "", "form", "form"]),
+        ("Stored", "DonatePatient", "", "donate-patients take-back", ["form", "form", "", "form", "form", "", "form"]),
+        ("OnHold", "Undecided", "Other", "keep", ["", "hold", "none", "hold", "hold", "hold", "hold"]),
+        ("OnHold", "ContinueStorage", "Other", "keep leave-open", ["", "", "none", "hold", "hold", "hold", "hold"]),
+        *(
+            ("OnHold", "Undecided", reason, f"keep {_FORMS}", ["", "same", "none", "", "", "", ""])
+            for reason in ("Consent withdrawn", "Consent ended", "Decision taken back")
+        ),
+        ("OnHold", "Discard", "Other", "end-storage take-back", ["form", "form", "", "form", "form", "form", ""]),
+        ("Thawed", "Undecided", "", "", ["gone"] * 7),
+        ("Thawed", "Discard", "", "end-storage take-back", ["form", "form", "", "form", "form", "form", ""]),
+        ("Discarded", "Discard", "", "", ["gone"] * 7),
+        ("Lost", "Undecided", "", "", ["state"] * 7),
+    ],
+)  # fmt: skip
+def test_what_may_be_decided_about_an_embryo(
+    in_process: InProcess, status: str, wish: str, reason: str, offered: str, obstacles: list[str]
+) -> None:
+    embryo = EmbryoStorage(
+        id="s-1", embryo_code="A", status=EmbryoStatus(status), disposition=Disposition(wish), hold_reason=reason or None
+    )  # fmt: skip
+    with in_process.app.test_request_context():
+        g.language = "en"
+        found = decisions_about(embryo)
+        told = [obstacle_to(embryo, name) for name in DECISIONS]
+        stopped = [name for name in DECISIONS if is_stopped_by_clinic(embryo, name)]
+    assert " ".join(one.name for one in found) == offered
+    assert [one.name for one in found if one.is_chosen] == [
+        one.name for one in found if DECISIONS[one.name] == embryo.disposition
+    ]
+    assert [
+        words and next(code for begin, code in _SAID.items() if words.startswith(begin)) for words in told
+    ] == [code or None for code in obstacles]
+    assert stopped == [name for name, code in zip(DECISIONS, obstacles, strict=True) if code == "hold"]
