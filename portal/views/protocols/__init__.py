@@ -19,7 +19,7 @@ from portal.views.protocols.dose_changes import trigger_faults
 from portal.views.protocols.hard_stops import HardStop, hard_stops, triggers_told, unanswered
 from portal.views.protocols.labels import ENDS
 from portal.views.protocols.plan import Plan
-from portal.views.protocols.view import ProtocolView, Whose, read_view, read_whose
+from portal.views.protocols.view import PlanOwner, ProtocolView, read_owner, read_view
 from portal.views.recent import name_opened
 from portal.web.act_once import Attempt, Unconfirmed, act_once, begin_edit
 from portal.web.choice_names import choice_name
@@ -79,7 +79,7 @@ class ActivatePage(Page, template="protocols/activate.html", about="protocol", i
 
     protocol: Protocol
     to: ProtocolStatus
-    whose: Whose
+    whose: PlanOwner
     triggers: list[str]
     hard_stops: list[HardStop]
 
@@ -118,7 +118,7 @@ def end(care: Care, person: Person, protocol_id: str) -> Response:
     to = ProtocolStatus(request.args.get("to") or "none")
     if to not in ENDS or to not in protocol.next_statuses:
         return _to_protocol(protocol.id)
-    to_come = PlanWords(protocol, is_plain=False).to_come(read_whose(care, protocol).episode, today())
+    to_come = PlanWords(protocol, is_plain=False).to_come(read_owner(care, protocol).episode, today())
     return render(EndPage(protocol=protocol, to=to, cancels=to == ProtocolStatus.CANCELLED, to_come=to_come))
 
 
@@ -164,7 +164,7 @@ def move(care: Care, person: Person, protocol_id: str) -> Response:
 
 def _questions(care: Care, protocol: Protocol) -> Response | None:
     """The page with the hard stops that aren't answered; the doses of a plan that was followed before were."""
-    plan, whose = Plan.of(protocol), read_whose(care, protocol)
+    plan, whose = Plan.of(protocol), read_owner(care, protocol)
     collection = whose.collection(plan.begins)
     asked = hard_stops(None if protocol.status == ProtocolStatus.DRAFT else plan, plan, collection)
     open_ = unanswered(asked, request.form)
