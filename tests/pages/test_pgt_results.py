@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from flask import g
 from msgspec import structs
 
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
@@ -24,7 +25,9 @@ from portal.services.pgt_results import (
     Thresholds,
 )
 from portal.services.storage import EmbryoStorage
+from portal.views.pgt_view import ResultView
 from tests.support.fake_api import FakeApi, sample
+from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
 SignIn = Callable[..., Visitor]
@@ -92,6 +95,40 @@ def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -
         "From 20% to 80% it calls it mosaic.",
         "Above 80% it calls it aneuploid.",
     ]
+
+
+GOOD = (PgtCall.EUPLOID, PgtCall.UNAFFECTED, PgtCall.BALANCED)
+BANDS = {PgtCall.EUPLOID: [0], PgtCall.LOW_MOSAIC: [1], PgtCall.HIGH_MOSAIC: [1], PgtCall.ANEUPLOID: [2]}
+
+
+@pytest.mark.parametrize("call", [*PgtCall, None])
+def test_only_good_calls_are_coloured_and_their_own_band_is_marked(
+    in_process: InProcess, call: PgtCall | None
+) -> None:
+    view = ResultView(structs.replace(MOSAIC, call=call))
+    with in_process.app.test_request_context():
+        g.language = "en"
+        bands = re.findall(r"<rect[^>]*pgt-band[^>]*>", str(view.chart))
+        is_placed = "chart-today" in str(view.chart)
+    marked = [place for place, band in enumerate(bands) if "data-current" in band]
+    assert (view.tone, marked) == (
+        "success" if call in GOOD else "neutral",
+        BANDS.get(call, []) if call else [],
+    )
+    assert (len(bands), is_placed) == (3, call in (PgtCall.LOW_MOSAIC, PgtCall.HIGH_MOSAIC))
+
+
+@pytest.mark.parametrize(("below", "above"), [(20, None), (None, 80), (None, None)])
+def test_cut_offs_are_told_as_far_as_they_are_given(
+    in_process: InProcess, below: float | None, above: float | None
+) -> None:
+    limits = Thresholds(euploid_below=below, aneuploid_above=above)
+    view = ResultView(structs.replace(MOSAIC, thresholds=limits))
+    with in_process.app.test_request_context():
+        g.language = "en"
+        told, chart = [words.split()[0] for words in view.cut_offs], view.chart
+    assert told == ["Below"] * (below is not None) + ["Above"] * (above is not None)
+    assert chart is None
 
 
 def test_it_links_to_report_and_embryo(visitor: SignIn, fake_api: FakeApi) -> None:
