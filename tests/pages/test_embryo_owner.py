@@ -133,6 +133,9 @@ def test_a_result_stands_in_the_row_of_the_tested_embryo_alone(
     calls = {row.select("th")[0].words: row.select("td")[1].words for row in page.select("tbody tr")}
     assert calls == {"AH-1 · RF-10482": "Aneuploid", "AH-1 · RF-10483": "Euploid"}
     assert [one.words for one in page.select("tbody th strong")] == ["AH-1 · RF-10483"]
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=(his,), pgt_results=tests[1:]))
+    alone = visitor("elif", "embryologist").get("/pgt-results/g-2")
+    assert alone.heading == page.heading and not alone.select("tbody")
 
 
 def test_each_of_two_embryos_of_one_code_has_its_own_tests() -> None:
