@@ -51,7 +51,7 @@ from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.places import _row
 from portal.views.storage.selection import _IS_IN
 from portal.web.drawings.schedule import medication_grid
-from portal.web.filters import countdown, local, now, today
+from portal.web.filters import countdown, isolate, local, long_date, now, today
 from portal.web.filters import day as write_day
 from tests.support.builders import consent, person
 from tests.support.fake_api import ZONE, sample
@@ -136,12 +136,28 @@ def test_which_lists_of_the_store_room_a_date_puts_an_embryo_in(
     assert [one.word for one in _row(EmbryoView(near, episode())).dates].count("Today") >= 2
 
 
-@pytest.mark.parametrize(("days", "word"), [(-1, ""), (0, "legal limit"), (1, "legal limit")])
-def test_the_next_date_of_storage_is_not_over(day: date, days: int, word: str) -> None:
-    embryo = EmbryoStorage(
-        id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, statutory_limit=day + timedelta(days=days)
-    )
-    assert word in next_date([EmbryoView(embryo, episode())])
+@pytest.mark.parametrize("days", [-1, 0, 1])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("storage_consented_until", "your consent for"),
+        ("storage_expires_at", "payment for"),
+        ("statutory_limit", "the legal limit of"),
+    ],
+)
+def test_the_next_date_of_storage_is_not_over(day: date, name: str, words: str, days: int) -> None:
+    def view(code: str, on: date) -> EmbryoView:
+        value = datetime.combine(on, time(23, 59), ZONE) if name.endswith("at") else on
+        embryo = EmbryoStorage(id=code, embryo_code=code, status=EmbryoStatus.STORED, **{name: value})
+        return EmbryoView(embryo, episode())
+
+    on, later = day + timedelta(days=days), day + timedelta(days=3)
+    told = {
+        code: f"Next date: {long_date(at)}, {words} {isolate(code)}."
+        for code, at in (("A1", on), ("A2", later))
+    }
+    assert next_date([view("A2", later), view("A1", on)]) == (told["A2"] if days < 0 else told["A1"])
+    assert next_date([view("A1", day - timedelta(days=1))]) == ""
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def test_words_in_another_language_say_which(in_process: InProcess, fake_api: Fa
     page = visitor.get(case.path)
     assert page.select("html[lang=ar]")
     assert not list(_unmarked(page))
+    assert not page.select("svg[role=img] > g:not([direction=rtl])"), "a picture runs the other way"
 
 
 _SAID = XPath(
