@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from flask import g
 from msgspec.structs import replace
 
+from portal.config.tenants import Side
 from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
 from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.listed import Listed
 from portal.services.patients import Patient
 from portal.services.storage import UPDATE_EMBRYO_STORAGE, EmbryoStatus, EmbryoStorage, StorageLocation
 from portal.state.copies import Copies
 from portal.store import StoreFull
+from portal.views.storage.places import Shelves
 from portal.views.storage.read_inventory import STEP
+from portal.views.storage.selection import Selection, StoredList, list_name
+from portal.views.storage.view import EmbryoView
+from tests.support.builders import person
 from tests.support.fake_api import ZONE, FakeApi
+from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
 
 SignIn = Callable[..., Visitor]
@@ -270,3 +278,58 @@ def test_the_first_page_counts_the_storage_that_ends_like_its_list(
     assert "hx-get" not in again.attrib
     assert again.words == "2 Storage that ends within 60 days"
     assert codes(elif_.get(str(again.select("a")[0]["href"]))) == ["A", "C"]
+
+
+@pytest.fixture
+def shelves(in_process: InProcess) -> Iterator[Callable[..., Shelves]]:
+    """The shelves of these embryos as selected."""
+    with in_process.app.test_request_context():
+        g.tenant = in_process.app.extensions["portal"].settings.tenants.by_key["riverside"]
+        g.language, g.person = "en", person("elif", Side.STAFF)
+        yield lambda embryos, **chosen: Shelves(
+            Listed(tuple(EmbryoView(one, episode("e", one)) for one in embryos)), Selection(**chosen)
+        )
+
+
+@pytest.mark.parametrize(
+    ("place", "inside"),
+    [
+        ((), ["T2 1", "T10 3"]),
+        (("Main", "T10"), ["T10 › C1 2"]),
+        (("Main", "T10", "C1"), ["T10 › C1 › 4 1"]),
+        (("Main", "T10", "C1", "4"), []),
+        (("Main", "T2"), []),
+    ],
+)
+def test_a_place_leads_to_those_inside_it(
+    shelves: Callable[..., Shelves], place: tuple[str, ...], inside: list[str]
+) -> None:
+    places = ((), ("T10", "C1", "4", "1"), ("T10", "C1"), ("T2",), ("T10",))
+    found = shelves([embryo(f"A{n}", *at) for n, at in enumerate(places)], place=place)
+    assert [f"{link.label} {link.count.number}" for link in found.inside] == inside
+    assert [link.current for link in found.steps] == [False] * (len(found.steps) - 1) + [True]
+
+
+def test_embryos_without_a_place_come_last_and_then_go_by_code(shelves: Callable[..., Shelves]) -> None:
+    found = shelves([embryo("B"), embryo("A"), embryo("D", "T1"), embryo("C", "T1"), embryo("E", "", "C1")])
+    assert [view.embryo.embryo_code for view in found.shown] == ["C", "D", "A", "B", "E"]
+
+
+@pytest.mark.parametrize(("number", "pages"), [(0, 1), (100, 1), (101, 2), (200, 2), (201, 3)])
+def test_a_page_has_a_hundred_embryos(shelves: Callable[..., Shelves], number: int, pages: int) -> None:
+    embryos = [embryo(f"A{place:03}", "T1") for place in range(number)]
+    found = shelves(embryos, page=pages)
+    assert (found.pages, len(found.on_page)) == (pages, number - (pages - 1) * 100)
+    sheet = shelves(embryos, is_sheet=True)
+    assert (sheet.pages, len(sheet.on_page)) == (1, number)
+
+
+def test_the_usual_lists_are_offered_also_empty_and_the_others_where_there_is_one(
+    shelves: Callable[..., Shelves],
+) -> None:
+    usual = [StoredList.ALL, StoredList.HELD, StoredList.UNPAID, StoredList.ENDING]
+    assert [link.label for link in shelves([]).lists] == [list_name(which) for which in usual]
+    chosen = shelves([], which=StoredList.WARMED).lists
+    assert [link.label for link in chosen if link.current] == [list_name(StoredList.WARMED)]
+    ended = shelves([embryo("A", consented=-1)]).lists
+    assert list_name(StoredList.ENDED) in [link.label for link in ended]

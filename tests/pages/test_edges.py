@@ -46,6 +46,7 @@ from portal.views.protocols.dose_changes import dose_change_faults, new_doses, w
 from portal.views.protocols.plan import CheckRow, MedicationRow, Plan
 from portal.views.protocols.schedule import _stamp
 from portal.views.protocols.view import ProtocolView
+from portal.views.storage.decisions import consequences_of
 from portal.views.storage.inventory import kept_of
 from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.places import _row
@@ -158,6 +159,15 @@ def test_the_next_date_of_storage_is_not_over(day: date, name: str, words: str, 
     }
     assert next_date([view("A2", later), view("A1", on)]) == (told["A2"] if days < 0 else told["A1"])
     assert next_date([view("A1", day - timedelta(days=1))]) == ""
+
+
+@pytest.mark.parametrize(("days", "word"), [(-1, "was"), (0, "is"), (1, "is")])
+def test_until_when_storage_is_said_to_be_paid(day: date, days: int, word: str) -> None:
+    until = datetime.combine(day + timedelta(days=days), time(23, 59), ZONE)
+    embryo = EmbryoStorage(id="s-1", embryo_code="A1", status=EmbryoStatus.STORED, storage_expires_at=until)
+    assert consequences_of(embryo, "keep")[1].startswith(
+        f"Storage {word} paid until {long_date(until.date())}."
+    )
 
 
 @pytest.mark.parametrize(
