@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from flask import g
@@ -14,11 +15,19 @@ from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm, ConsentKind, ConsentStatus, Signature, SignerRole
 from portal.services.episodes import READ_EPISODE, Episode
-from portal.services.listed import Listed
+from portal.services.listed import Count, Listed
 from portal.services.patients import Patient
-from portal.services.storage import UPDATE_EMBRYO_STORAGE, EmbryoStatus, EmbryoStorage, StorageLocation
+from portal.services.storage import (
+    UPDATE_EMBRYO_STORAGE,
+    Disposition,
+    EmbryoStatus,
+    EmbryoStorage,
+    StorageLocation,
+)
 from portal.state.copies import Copies
 from portal.store import StoreFull
+from portal.views.storage import inventory
+from portal.views.storage.inventory import Inventory, kept_of
 from portal.views.storage.places import Shelves
 from portal.views.storage.read_inventory import STEP
 from portal.views.storage.selection import Selection, StoredList, list_name
@@ -333,3 +342,49 @@ def test_the_usual_lists_are_offered_also_empty_and_the_others_where_there_is_on
     assert [link.label for link in chosen if link.current] == [list_name(StoredList.WARMED)]
     ended = shelves([embryo("A", consented=-1)]).lists
     assert list_name(StoredList.ENDED) in [link.label for link in ended]
+
+
+def test_what_is_kept_of_an_embryo_is_all_that_the_room_shows_of_it() -> None:
+    bare = EmbryoStorage(id="s-1", embryo_code="A", status=EmbryoStatus.ON_HOLD)
+    full = replace(
+        bare,
+        id="s-2",
+        day=5,
+        grade="4AB",
+        method="Vitrified",
+        location=StorageLocation(facility="Main", tank="T1", canister="C2", cane="3", position="4"),
+        hold_reason="Consent withdrawn",
+        storage_consented_until=date(2030, 1, 2),
+        storage_expires_at=datetime(2029, 3, 4, tzinfo=UTC),
+        statutory_limit=date(2040, 5, 6),
+        disposition=Disposition.DONATE_RESEARCH,
+    )
+    ayse = Patient(id="p", first_name="Ayşe", last_name="Yıldız", mrn="RF-1", date_of_birth=date(1990, 7, 8))
+    treatment = Episode(id="e", status=CareStatus.ACTIVE, patient=ayse, embryos=(bare, full))
+    views = [kept.view for kept in kept_of([treatment])]
+    assert [view.embryo for view in views] == [bare, full]
+    assert [(view.owner, view.episode.id) for view in views] == [(ayse, "e")] * 2
+
+
+@pytest.mark.parametrize(
+    ("members", "may_go_on", "is_whole"),
+    [
+        ({"is_last_form": False}, True, False),
+        ({"asked": 1}, True, False),
+        ({"asked": 2}, False, True),
+        ({"asked": 2, "failed": ("e-1",)}, False, False),
+        ({"asked": 2, "unnamed": 1}, False, False),
+        ({"asked": 1, "embryos": 2}, False, False),
+        ({"asked": 2, "embryos": 1}, False, True),
+    ],
+)
+def test_the_room_is_whole_once_all_was_read(
+    monkeypatch: pytest.MonkeyPatch, members: dict[str, Any], may_go_on: bool, is_whole: bool
+) -> None:
+    monkeypatch.setattr(inventory, "MOST", 2)
+    kept = kept_of([episode("1", *(embryo(f"A{n}") for n in range(members.pop("embryos", 0))))])
+    told = {"begun_at": 0.0, "named": ("e-1", "e-2"), "is_last_form": True, "embryos": tuple(kept), **members}
+    room = Inventory(**told)
+    assert (room.may_go_on, room.is_whole, room.listed.is_whole) == (may_go_on, is_whole, is_whole)
+    assert room.episodes == room.asked - len(room.failed)
+    assert room.named_count == Count(2, room.is_last_form)
