@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,14 @@ from msgspec.structs import replace
 
 from portal.config.dose_ranges import DoseRange, range_of, usual_ranges, usual_units
 from portal.services.episodes import Appointment
-from portal.views.protocols.hard_stops import _changed_a_lot, _out_of_range, triggers_told
+from portal.views.protocols.hard_stops import (
+    HardStop,
+    _changed_a_lot,
+    _out_of_range,
+    hard_stops,
+    triggers_told,
+    unanswered,
+)
 from portal.views.protocols.plan import Plan
 from portal.views.protocols.rows import MedicationRow
 from portal.web import visit_times
@@ -111,6 +118,67 @@ def test_a_trigger_is_timed_for_an_egg_collection_that_may_have_been_moved(
     collection = Appointment(id="a", start=datetime(2026, 11, 13, 8, tzinfo=UTC), status="Rescheduled")
     (told,) = triggers_told(Plan(start_date="2026-11-01", medications=(TRIGGER,)), collection)
     assert told.startswith("35 h before egg collection") and told.endswith("08:00 · To be confirmed")
+
+
+@pytest.fixture
+def clinic(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit_times, "now", lambda: datetime(2026, 11, 1, tzinfo=UTC))
+    g.tenant = SimpleNamespace(time_zone=UTC, country="GB", dose_ranges=usual_ranges())
+    g.current_date = date(2026, 11, 1)
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize(
+    ("minutes", "is_asked"), [(33 * 60 + 59, True), (34 * 60, False), (37 * 60, False), (37 * 60 + 1, True)]
+)
+def test_a_trigger_that_does_not_fit_its_egg_collection_is_asked_about(minutes: int, is_asked: bool) -> None:
+    injected = datetime(2026, 11, 11, 21, tzinfo=UTC)
+    collection = Appointment(id="a", start=injected + timedelta(minutes=minutes))
+    plan = Plan(start_date="2026-11-01", medications=(ROW, TRIGGER))
+    found = hard_stops(plan, plan, collection)
+    assert [(stop.name, stop.wanted, stop.label) for stop in found] == [
+        ("again-1-2100", "21:00", "Type the hour of the trigger again: 21:00")
+    ] * is_asked
+    assert all("Usual are 34 to 37 hours." in stop.text for stop in found)
+    assert hard_stops(plan, plan, None) == hard_stops(plan, replace(plan, start_date=""), collection) == []
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize(
+    ("members", "is_asked"),
+    [
+        ({}, True),
+        ({"drug": "PROGESTERONE"}, True),
+        ({"drug": "Cyclogest"}, False),
+        ({"start_day": "10", "end_day": ""}, True),
+        ({"start_day": "11", "end_day": ""}, False),
+    ],
+    ids=str,
+)
+def test_a_medicine_in_two_rows_on_one_day_is_asked_about(members: dict[str, str], is_asked: bool) -> None:
+    second = replace(ROW, id="", time="20:00", **members)
+    before, after = Plan(medications=(ROW,)), Plan(medications=(ROW, second))
+    told = [(stop.name, stop.wanted, stop.text) for stop in hard_stops(before, after, None)]
+    assert told == [("again-1", "400", f"{second.drug} is in two rows on the same day.")] * is_asked
+    assert hard_stops(after, after, None) == [], "it was so before"
+    assert len(hard_stops(None, after, None)) == 2 * is_asked, "each is new"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "typed", "is_answer"),
+    [
+        *(("225", typed, True) for typed in ("225", " 225 ", "225.0")),
+        *(("225", typed, False) for typed in ("22", "2255", "", "x")),
+        *(("21:00", typed, typed == " 21:00") for typed in (" 21:00", "21", "")),
+    ],
+)
+def test_a_question_is_answered_by_what_is_asked_for_alone(wanted: str, typed: str, is_answer: bool) -> None:
+    stop = HardStop("again-0", "text", "label", wanted)
+    other = HardStop("again-1", "text", "label", "1")
+    assert stop.is_answered_by(typed) is is_answer
+    assert unanswered([], {}) == unanswered([stop], {"again-0": wanted}) == []
+    faults = [one.fault for one in unanswered([stop, other], {"again-0": typed})]
+    assert faults == [None if is_answer else f"Type {wanted}, or change it.", "Type 1, or change it."]
 
 
 @pytest.mark.parametrize(
