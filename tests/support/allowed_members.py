@@ -326,7 +326,7 @@ STAFF: dict[str, str] = {
     ),
     "/storage": "EmbryoStorage: embryoCode holdReason; StorageLocation; patient: firstName lastName mrn",
     "/storage/<record:embryo_id>": (
-        "ConsentForm: title; EmbryoStorage: embryoCode grade holdReason method notes; Episode: number; "
+        "ConsentForm: title; EmbryoStorage: embryoCode grade holdReason method notes; Episode: number type; "
         "StorageLocation; patient: firstName lastName mrn"
     ),
 }
