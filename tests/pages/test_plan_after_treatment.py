@@ -66,7 +66,7 @@ def calendar(visitor: Visitor) -> dict[str, str]:
     answer = visitor.http.get(f"{visitor.origin}{PAGE}/schedule.ics?names=1")
     assert answer.status_code == 200
     found = icalendar.Calendar.from_ical(answer.content).walk("VEVENT")
-    return {str(one["UID"]).partition("@")[0]: str(one.get("STATUS", one["SUMMARY"])) for one in found}
+    return {str(one["UID"]).partition(".")[0]: str(one.get("STATUS", one["SUMMARY"])) for one in found}
 
 
 def test_a_plan_is_followed_while_its_treatment_goes_on(visitor: SignIn) -> None:
@@ -267,3 +267,16 @@ def test_another_spelling_of_a_plan_is_no_change(
     assert (
         "since you added it to your calendar" in visitor("amelia").get("/episodes/e-1/medication").words
     ) is is_told
+
+
+def test_a_calendar_keeps_two_plans_apart_whose_medicines_have_the_same_numbers(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    def uids(plan_id: str) -> set[str]:
+        plan = replace(BOTH, id=plan_id)
+        fake_api.gives(READ_PROTOCOL, plan)
+        answer = amelia.http.get(f"{amelia.origin}/protocols/{plan_id}/schedule.ics")
+        return {str(one["UID"]) for one in icalendar.Calendar.from_ical(answer.content).walk("VEVENT")}
+
+    amelia = visitor("amelia")
+    assert uids("p-1") and uids("p-1").isdisjoint(uids("p-2"))

@@ -137,9 +137,11 @@ def _uids(protocol: Protocol, listed: Sequence[Course], clinic: str) -> list[str
 
 
 def _name(protocol: Protocol, course: Course) -> str:
-    """The stable part of an event's UID: the medicine's id, else what distinguishes it within the plan; then the hour."""
+    """The stable part of an event's UID: the medicine's id, else what distinguishes it within the plan; then the hour. With the
+    plan's id: many systems number the medicines of each plan anew."""
     row = course.medication
     if row.id:
-        return row.id if course.time == row.hours[0] else f"{row.id}-{course.time}"
+        hour = "" if course.time == row.hours[0] else f"-{course.time}"
+        return f"{row.id}{hour}.{protocol.id}"
     told = f"{protocol.id}\0{row.drug}\0{row.start_day}\0{course.time}"
     return hashlib.sha256(told.encode()).hexdigest()[:32]
