@@ -24,9 +24,9 @@ class ClinicAlert(Value, frozen=True):
 
 
 def alerts_of(*episodes: Episode) -> list[ClinicAlert]:
-    """Return the warnings that apply now, each once, gravest first."""
+    """Return the warnings that apply now, each once, gravest first; one whose severity isn't known here may be grave."""
     found = [
-        ClinicAlert(_TONES.get(str(alert.severity), "info"), alert.text, _dates_of(alert))
+        ClinicAlert(_TONES.get(str(alert.severity), "attention"), alert.text, _dates_of(alert))
         for episode in episodes
         for alert in episode.alerts_at(now())
         if alert.text

@@ -567,3 +567,13 @@ def test_a_tick_is_of_one_dose_whatever_its_amount() -> None:
         {"number": 1},
     ]
     assert len({key(), key(replace(PLAN, id="p-2")), *(key(**one) for one in changed)}) == 6
+
+
+@pytest.mark.parametrize(("severity", "is_first"), [("Critical", True), ("Warning", True), ("Info", False)])
+def test_a_warning_of_a_severity_that_is_not_known_stands_before_all_else(
+    visitor: SignIn, fake_api: FakeApi, severity: str, is_first: bool
+) -> None:
+    warning = Alert(severity=Severity(severity), text="Stop all injections.")
+    shows(fake_api, episode(None, alerts=(warning,)))
+    words = visitor("amelia").get("/").select("main")[0].words
+    assert (words.index("Stop all injections.") < words.index("What needs you")) is is_first
