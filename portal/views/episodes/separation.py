@@ -88,12 +88,11 @@ def separation_of(episode: Episode, forms: Listed[ConsentForm]) -> Separation | 
     if ended is None or ended.end_date is None:
         return None
     partner = episode.partner if episode.partner and episode.partner.id == ended.related_patient_id else None
-    account = (partner.user_id or partner.id) if partner else ended.related_patient_id
+    ids = {partner.user_id, partner.id} if partner else {ended.related_patient_id}
     waiting = forms.where(
         lambda form: (
-            account is not None
-            and form.is_open
-            and any(signer.person_id == account for signer in form.missing_signers)
+            form.is_open
+            and any(signer.person_id and signer.person_id in ids for signer in form.missing_signers)
         )
     )
     told = {form.id for form in waiting}

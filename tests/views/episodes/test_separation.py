@@ -22,6 +22,8 @@ from portal.services.relationships import Relationship, RelationshipType
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.episodes import separation
 from tests.careservice.api.calls import AMELIA_EPISODE
+from tests.support.builders import DANIEL
+from tests.support.builders import consent as form_of
 from tests.support.signing import consent
 from tests.support.stack import CareService, PortalThread
 
@@ -153,3 +155,22 @@ def test_a_form_that_cannot_be_read_may_wait_too(portal: PortalThread, parted: N
 
 def test_its_notification_comes_first() -> None:
     assert is_pressing(Notification(id="n", type="SharingEnded"))
+
+
+@pytest.mark.parametrize(("signs_as", "is_waiting"), [("daniel", True), ("d", True), ("p", False)])
+def test_a_form_waits_for_the_partner_by_account_or_record(
+    monkeypatch: pytest.MonkeyPatch, signs_as: str, is_waiting: bool
+) -> None:
+    monkeypatch.setattr(separation, "today", lambda: TODAY)
+    episode = Episode(
+        id="e",
+        status=CareStatus.ACTIVE,
+        patient=Patient(id="p"),
+        partner=Patient(id="d", user_id="daniel"),
+        relationships=(
+            Relationship(id="r", related_patient_id="d", type=RelationshipType.SPOUSE, end_date=TODAY),
+        ),
+    )
+    form = form_of(required_signers=(replace(DANIEL, person_id=signs_as),))
+    found = separation.separation_of(episode, Listed((form,)))
+    assert found and bool(found.waiting) is is_waiting
