@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flask import Blueprint, Response, g, url_for
+from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.consents import all_consents
@@ -13,15 +14,18 @@ from portal.services.conversations import Conversation, Message, list_conversati
 from portal.services.episodes import Episode
 from portal.services.errors import CareError, NotOffered
 from portal.services.found_episodes import Found
-from portal.services.gather import gather, items_of
+from portal.services.gather import gather, items_of, needed
+from portal.services.listed import Listed
+from portal.services.protocols import Protocol
 from portal.services.rules.doses import standing
 from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
 from portal.views.conversations.view import is_mine
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
+from portal.views.episodes.further_plans import read_active_plans
 from portal.views.episodes.lookup import reachable
 from portal.web.doses import medicines_of, plan_of
-from portal.web.filters import isolate, now, today
+from portal.web.filters import in_a_row, isolate, now, today
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.seen_plans import last_change
 from portal.web.text_language import with_lang
@@ -46,11 +50,13 @@ class PapersPage(Page, template="papers/index.html"):
 @bp.get("")
 @signed_in(Side.PATIENT)
 def index(care: Care, person: Person) -> Response:
-    forms, conversations, found = gather(
+    forms, conversations, found, active = gather(
         lambda: all_consents(care),
         lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True).listed,
         lambda: reachable(care, person),
+        lambda: read_active_plans(care),
     )
+    plans = needed(active)
     episodes = () if isinstance(found, CareError) else found.newest_first
     failed = [
         answer
@@ -70,9 +76,13 @@ def index(care: Care, person: Person) -> Response:
     page = PapersPage(
         papers=by_date({paper.download: paper for paper in papers}.values()),
         of_now=[
-            *{paper.download: paper for episode in episodes for paper in _of_now(episode, person)}.values()
+            *{
+                paper.download: paper for episode in episodes for paper in _of_now(episode, person, plans)
+            }.values()
         ],
-        is_incomplete=bool(failed) or (isinstance(found, Found) and found.is_incomplete),
+        is_incomplete=bool(failed)
+        or not plans.is_whole
+        or (isinstance(found, Found) and found.is_incomplete),
         is_cut=any(
             not isinstance(part, CareError) and not part.is_whole for part in (forms, conversations, *read)
         ),
@@ -119,8 +129,8 @@ def _files_of(talk: Conversation, person: Person) -> Iterable[Paper]:
     )
 
 
-def _of_now(episode: Episode, person: Person) -> Iterator[Paper]:
-    """The calendar of the visits ahead, and the plan as far as it is taken, by day and as a calendar."""
+def _of_now(episode: Episode, person: Person, plans: Listed[Protocol]) -> Iterator[Paper]:
+    """The calendar of the visits ahead, and its plans as far as they are taken, by day and as a calendar."""
     is_own, called = episode.patient.is_me(person.sub), isolate(episode.patient.called)
     if episode.upcoming(now()):
         yield Paper(
@@ -133,11 +143,19 @@ def _of_now(episode: Episode, person: Person) -> Iterator[Paper]:
             label=_("Calendar"),
             icon="calendar",
         )
+    yield from _of_plan(episode, person)
+    for plan in plans.where(episode.is_further_plan):
+        yield from _of_plan(replace(episode, protocol=plan), person, plan.name)
+
+
+def _of_plan(episode: Episode, person: Person, name: str = "") -> Iterator[Paper]:
+    """The plan of the treatment; the name of a further one."""
     plan = episode.protocol
     if plan is None or not standing(plan, episode, today()).has_doses:
         return
     href = url_for("episodes.medication", episode_id=episode.id)
-    title = medicines_of(plan_of(plan, episode, person)) or _("My medicines")
+    whose = medicines_of(plan_of(plan, episode, person)) or _("My medicines")
+    title = in_a_row(filter(None, (whose, name)), " · ")
     for kind, download, label in (
         (_("Day by day, to print"), url_for("protocols.schedule.document", protocol_id=plan.id), "PDF"),
         (_("For your calendar"), url_for("protocols.schedule.calendar", protocol_id=plan.id), _("Calendar")),

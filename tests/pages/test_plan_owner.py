@@ -208,6 +208,8 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
         assert "Done 18:10" in page.words, path
         page.form(page.select("form[action*='/doses']")[0]).submit()
     assert daniel.get("/episodes/e-1/doses?plan=p-2").words.count("Doxycycline")
+    saved = [link["href"] for link in daniel.get("/papers").select("a[href$='schedule.ics']")]
+    assert saved == ["/protocols/p-1/schedule.ics", "/protocols/p-2/schedule.ics"]
     daniel.get("/episodes/e-1/doses?plan=p-3", status=404)
     fake_api.refuses(LIST_PROTOCOLS, 403)
     assert "can’t be shown right now" not in daniel.get("/").words + daniel.get("/episodes/e-1").words
