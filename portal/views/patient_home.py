@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -38,7 +38,7 @@ from portal.views.storage.near_dates import NearDate, storage_dates
 from portal.web import bell, preferred_name
 from portal.web.filters import in_a_row, today
 from portal.web.handlers import Care, Page, Person
-from portal.web.plan_changes import PlanNotice
+from portal.web.plan_changes import PlanNotice, notice_of
 
 _AT_ONCE = 2
 """How many episodes home reads at once: mostly the ongoing one, and one with embryos in storage."""
@@ -276,12 +276,22 @@ def _plan_notices(views: Sequence[EpisodeView]) -> tuple[PlanNotice, ...]:
     """What is known of each treatment's plan; of several each is named, and only the first stands there unchanged, to ask again."""
     found = [(view, notice) for view in views if (notice := view.plan_notice)]
     if len(found) > 1:
-        found = [(view, _named(notice, view)) for view, notice in found]
-    return tuple(notice for place, (_view, notice) in enumerate(found) if not place or notice.title)
+        found = [(view, _named(notice, view.title)) for view, notice in found]
+    told = (notice for place, (_view, notice) in enumerate(found) if not place or notice.title)
+    return (*told, *_further_notices(views))
 
 
-def _named(notice: PlanNotice, view: EpisodeView) -> PlanNotice:
-    return replace(notice, title=notice.title and in_a_row((notice.title, view.title), " · "))
+def _further_notices(views: Sequence[EpisodeView]) -> Iterator[PlanNotice]:
+    """What has changed in the further plans of the treatments."""
+    for view in views:
+        for plan in view.further_plans:
+            notice = notice_of(view.person, plan, replace(view.episode, protocol=plan))
+            if notice.title:
+                yield _named(notice, plan.name)
+
+
+def _named(notice: PlanNotice, name: str) -> PlanNotice:
+    return replace(notice, title=notice.title and in_a_row((notice.title, name), " · "))
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:

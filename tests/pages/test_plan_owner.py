@@ -211,6 +211,13 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
     saved = [link["href"] for link in daniel.get("/papers").select("a[href$='schedule.ics']")]
     assert saved == ["/protocols/p-1/schedule.ics", "/protocols/p-2/schedule.ics"]
     daniel.get("/episodes/e-1/doses?plan=p-3", status=404)
+    higher = replace(further, medications=(replace(row, dose=200),))
+    fake_api.gives(LIST_PROTOCOLS, [plan, higher])
+    fake_api.gives(READ_PROTOCOL, higher, id_="p-2")
+    (notice,) = daniel.get("/").select("form[action='/protocols/p-2/seen']")
+    assert "200 mg instead of 100 mg" in daniel.get("/").words
+    daniel.get("/").form(notice).submit()
+    assert "instead of" not in daniel.get("/").words
     fake_api.refuses(LIST_PROTOCOLS, 403)
     assert "can’t be shown right now" not in daniel.get("/").words + daniel.get("/episodes/e-1").words
     fake_api.refuses(LIST_PROTOCOLS, 500)
