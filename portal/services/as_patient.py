@@ -200,15 +200,22 @@ def _list_protocols(
     _ids: Mapping[str, str],
     ask: Callable[[Any], PagedResult[Protocol]],
 ) -> PagedResult[Protocol]:
-    """The patient's own, and those of the treatment asked for, whose page isn't shown unless they may see it."""
-    page = ask(query)
-    told = tuple(
-        plan
-        for plan in page.items
-        if plan.patient_id == view.patient_id
-        or (query.episode_id is not None and plan.episode_id == query.episode_id)
+    """The patient's own, and those of the treatment asked for, whose page isn't shown unless they may see it; without one,
+    those of each treatment that they see."""
+    seen = (
+        {query.episode_id} if query.episode_id else {e.id for e in view.episodes.values() if view.may_see(e)}
     )
-    return replace(page, items=told, total_count=len(told), is_counted=page.listed.is_whole)
+    asked = [query] if query.episode_id else [replace(query, filter=view.name or None)]
+    asked += [replace(query, episode_id=id_) for id_ in sorted(seen)] if not query.episode_id else []
+    pages = [ask(one) for one in asked]
+    told = {
+        plan.id: plan
+        for page in pages
+        for plan in page.items
+        if plan.patient_id == view.patient_id or plan.episode_id in seen
+    }
+    is_whole = all(page.listed.is_whole for page in pages)
+    return replace(pages[0], items=tuple(told.values()), total_count=len(told), is_counted=is_whole)
 
 
 def _list_notifications(

@@ -295,13 +295,15 @@ def _named(notice: PlanNotice, name: str) -> PlanNotice:
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
-    plans = read_active_plans(care)
-    if not knows_all():
-        return _treatment(reachable(care, person, MOST_REMEMBERED), person, plans)
-    ids = remembered()
-    found = _ongoing(care, ids)
-    remember(found, ids)
-    return _treatment(found, person, plans)
+    is_known, ids = knows_all(), remembered()
+    read, plans = gather(
+        lambda: _ongoing(care, ids) if is_known else reachable(care, person, MOST_REMEMBERED),
+        lambda: read_active_plans(care),
+    )
+    found = needed(read)
+    if is_known:
+        remember(found, ids)
+    return _treatment(found, person, needed(plans))
 
 
 PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import date
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
@@ -14,8 +16,9 @@ from portal.services.endpoints import ALL
 from portal.services.episodes import READ_EPISODE
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.pgt_results import READ_PGT_RESULT, PgtBrief, PgtStatus
+from portal.services.protocols import LIST_PROTOCOLS, Medication
 from portal.web import as_patient
-from tests.pages.test_patient_banner import AMELIA, DANIEL, EMBRYO, EPISODE, FORM, RESULT, TALK
+from tests.pages.test_patient_banner import AMELIA, DANIEL, EMBRYO, EPISODE, FORM, PLAN, RESULT, TALK
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
@@ -122,6 +125,23 @@ def test_a_treatment_that_only_a_form_names_is_seen_too(nora: Visitor, fake_api:
     fake_api.gives(READ_EPISODE, replace(TREATMENT, id="e-2", number="IVF-2"), id_="e-2")
     shown = {link["href"] for link in nora.get(f"{SEEN}/episodes").select("main a[href*='/episodes/']")}
     assert {f"{SEEN}/episodes/e-1", f"{SEEN}/episodes/e-2"} <= shown
+
+
+def test_the_plans_of_her_treatment_are_seen_among_those_of_a_large_clinic(
+    nora: Visitor, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 12:00")
+    row = Medication(drug="Doxycycline", dose=100, unit="mg", start_day=1, times=("18:00",))
+    his = replace(PLAN, id="p-2", patient_id="p-2", start_date=date(2026, 11, 20), medications=(row,))
+    others = [replace(his, id=f"o-{n}", episode_id="z", patient_id="z") for n in range(50)]
+
+    def listed(query: Mapping[str, str]) -> object:
+        found = [his] if query.get("EpisodeId") == "e-1" else [] if query.get("Filter") else others
+        return {"totalCount": len(found), "items": to_builtins(found)}
+
+    fake_api.computes(LIST_PROTOCOLS, listed)
+    words = nora.get(SEEN).words
+    assert "Doxycycline" in words and "can’t be shown right now" not in words
 
 
 def test_a_former_partner_sees_no_treatment(nora: Visitor) -> None:

@@ -142,7 +142,7 @@ BUDGET: list[tuple[str, str, int]] = [
     ("nora", "/patients", 3),
     ("nora", f"/patients/{AMELIA}?episode={AMELIAS}", 6),
     ("nora", f"/patients/{sample_id('patient', 'grace')}", 7),
-    ("nora", f"/patients/{AMELIA}/as-seen", 3),
+    ("nora", f"/patients/{AMELIA}/as-seen", 5),
     ("nora", f"/patients/{AMELIA}/edit?episode={AMELIAS}", 1),
     ("victor", f"/cases/{sample_id('case', 'amelia')}/edit?episode={AMELIAS}", 2),
     ("amelia", f"/relationships/{sample_id('relationship', 'amelia-contact')}/remove?episode={AMELIAS}", 1),
@@ -274,7 +274,7 @@ def test_the_bell_asks_the_api_once_in_15_seconds_for_all_tabs(
 
 
 @pytest.mark.parametrize(
-    ("region", "budget"), [("consents", 1), ("messages", 1), ("treatment", 1), ("news", 1)]
+    ("region", "budget"), [("consents", 1), ("messages", 1), ("treatment", 2), ("news", 1)]
 )
 def test_a_region_of_home_makes_only_its_own_calls(
     person: Callable[[str], Visitor], region: str, budget: int
@@ -290,7 +290,7 @@ def test_the_first_page_of_a_session_also_searches_old_notifications_and_reads_w
     visitor = portal.visitor()
     with calls() as made:
         visitor.sign_in("amelia")
-    assert len(made) == 5, made
+    assert len(made) == 6, made
 
 
 def route_of(portal: PortalThread, path: str) -> str:
