@@ -165,6 +165,7 @@ SAME_LIST_TWICE = (
     "/consents/new",
     "/day-sheet",
     "/patients/<record:patient_id>",
+    "/patients/<record:patient_id>/as-seen",
     "/prospects",
 )
 """Routes that ask one list for two things: forms of two statuses, or to copy and of a patient, conversations by two names,
