@@ -72,30 +72,24 @@ class Figures:
 
     def left_out(self, clinic: str, endpoint: str, fields: Iterable[str]) -> None:
         """Count records that can't be decoded, by the offending member ("$.items[3].id")."""
-        here = self._of(clinic, endpoint)
         for path in fields:
             member = member_of(path)
             metrics.left_out(endpoint, member)
-            with self._lock:
-                _count(here.left_out, member, 1)
+            self._count(self._of(clinic, endpoint).left_out, member)
             self._say_once("a record can't be read", clinic, endpoint, member, by_member=False)
 
     def unknown_values(self, clinic: str, endpoint: str, values: Counter[str]) -> None:
         """Count values that are in no enumeration, by member ("Episode.stage")."""
-        here = self._of(clinic, endpoint)
         for member, times in values.items():
             metrics.unknown_value(endpoint, member, times=times)
-            with self._lock:
-                _count(here.values, member, times)
+            self._count(self._of(clinic, endpoint).values, member, times)
             self._say_once("unknown value", clinic, endpoint, member)
 
     def unreadable_values(self, clinic: str, endpoint: str, values: Counter[str]) -> None:
         """Count values that can't be read and were left out of their records, by member ("Alert.until")."""
-        here = self._of(clinic, endpoint)
         for member, times in values.items():
             metrics.unreadable_value(endpoint, member, times=times)
-            with self._lock:
-                _count(here.unreadable, member, times)
+            self._count(self._of(clinic, endpoint).unreadable, member, times)
             self._say_once("a value can't be read", clinic, endpoint, member)
 
     def unknown_members(self, clinic: str, endpoint: str, members: Iterable[str]) -> None:
@@ -127,6 +121,11 @@ class Figures:
                 found = endpoints[endpoint] = _Endpoint()
             return found
 
+    def _count(self, counter: Counter[str], member: str, times: int = 1) -> None:
+        with self._lock:
+            if member in counter or len(counter) < _MOST_NAMES:
+                counter[member] += times
+
     def _say_once(
         self, what: str, clinic: str, endpoint: str, member: str, *, by_member: bool = True
     ) -> None:
@@ -141,11 +140,6 @@ def member_of(path: str) -> str:
     """The member that a path in a response names, without list indexes: "embryos.status" for "$.embryos[2].status"."""
     name = re.sub(r"\[[^\]]*\]", "", path).removeprefix("$").removeprefix(".items").strip(".")
     return name or "the whole"
-
-
-def _count(counter: Counter[str], member: str, times: int) -> None:
-    if member in counter or len(counter) < _MOST_NAMES:
-        counter[member] += times
 
 
 def _row(name: str, called: _Endpoint) -> Row:
