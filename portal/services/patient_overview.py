@@ -7,7 +7,6 @@ and plans are searched by the patient's name, and notifications looked through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -17,8 +16,9 @@ from portal.services.consents import list_consents
 from portal.services.consents.forms import PATIENT_ROLES, ConsentForm, SignerRole
 from portal.services.conversations import Conversation, list_conversations
 from portal.services.decoding import PagedResult
-from portal.services.episodes import Episode, episode_ids, get_episode
+from portal.services.episodes import Episode, episode_ids
 from portal.services.errors import CareError, NotFound, NotOffered, Unavailable
+from portal.services.found_episodes import read_episodes
 from portal.services.gather import gather, gather_all, ids_of, items_of, merged, needed
 from portal.services.listed import Listed
 from portal.services.notifications import Notification, list_notifications
@@ -222,11 +222,9 @@ def _refuse_empty(overview: PatientOverview) -> None:
 
 def _read_episodes(care: Care, ids: Sequence[str], patient_id: str) -> Listed[Episode]:
     """The patient's among them that can be read; whole unless one can't although it may be there."""
-    answers = gather_all([partial(get_episode, care, id_) for id_ in ids])
-    read = tuple(answer for answer in answers if isinstance(answer, Episode))
-    absent = sum(isinstance(answer, NotFound) for answer in answers)
-    theirs = tuple(e for e in read if any(person.id == patient_id for person in _people(e)))
-    return Listed(theirs, len(read) + absent == len(answers))
+    found = read_episodes(care, ids)
+    theirs = tuple(e for e in found.episodes if any(person.id == patient_id for person in _people(e)))
+    return Listed(theirs, not found.is_incomplete)
 
 
 def _others_in(episodes: Iterable[Episode], patient_id: str) -> list[str]:
