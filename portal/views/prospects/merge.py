@@ -49,8 +49,7 @@ def show(care: Care, person: Person, prospect_id: str) -> Response:
 @unsent.typed_text(*FIELDS, "rest")
 def choose(care: Care, person: Person, prospect_id: str) -> Response:
     """Save the choices and redirect to the confirmation."""
-    merge_id = _merge_id()
-    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    merge_id, operation = _asked(person, prospect_id)
     if operation is None:
         return _to_comparison(prospect_id, merge_id)
     kept = {**operation.data, "choices": chosen_in(request.form)}
@@ -62,8 +61,7 @@ def choose(care: Care, person: Person, prospect_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def confirm(care: Care, person: Person, prospect_id: str) -> Response:
     """Show the consequences and ask for confirmation; once merged, redirect to the receipt."""
-    merge_id = _merge_id()
-    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    merge_id, operation = _asked(person, prospect_id)
     if operation and operation.state is State.DONE:
         return _to_receipt(prospect_id, merge_id, operation)
     if operation is None or operation.state is not State.OPEN:
@@ -86,8 +84,7 @@ def confirm(care: Care, person: Person, prospect_id: str) -> Response:
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def send(care: Care, person: Person, prospect_id: str) -> Response:
     """Merge the two, once; or start over after a lost response, once someone has checked the outcome."""
-    merge_id = _merge_id()
-    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    merge_id, operation = _asked(person, prospect_id)
     if operation is None or (request.form.get("checked") and give_up(person.sub, operation)):
         return _to_comparison(prospect_id, merge_id)
     choices, ids = choices_of(operation), {"kept": prospect_id, "merged": merge_id}
@@ -118,13 +115,18 @@ def send(care: Care, person: Person, prospect_id: str) -> Response:
 @bp.get("/<record:prospect_id>/merge/receipt")
 @signed_in(Side.STAFF, roles=EDIT_PROSPECT)
 def receipt(care: Care, person: Person, prospect_id: str) -> Response:
-    merge_id = _merge_id()
-    operation = sent_operation(person.sub, _purpose(prospect_id, merge_id))
+    merge_id, operation = _asked(person, prospect_id)
     if operation is None or operation.state is not State.DONE:
         return _to_comparison(prospect_id, merge_id)
     merged = msgspec.json.decode(operation.outcome, type=Merged)
     audit.shown("prospect.receipt", "prospect", (prospect_id, merge_id))
     return render(MergedPage(prospect_id=prospect_id, merged=merged, fields=dict(merge_fields())))
+
+
+def _asked(person: Person, prospect_id: str) -> tuple[str, Operation | None]:
+    """The enquiry to be merged, and the person's operation with it that the request names."""
+    merge_id = _merge_id()
+    return merge_id, sent_operation(person.sub, _purpose(prospect_id, merge_id))
 
 
 def _to_comparison(prospect_id: str, merge_id: str) -> Response:
