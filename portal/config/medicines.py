@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from portal.config.table import Source, by_language, https_address, setting
+from portal.config.table import Source, by_language, optional_https_address, setting
 from portal.parse import line
 
 
@@ -16,10 +16,6 @@ def _label(value: Any, source: Source) -> str:
     if not isinstance(value, str) or line(value, longest=120) != value.strip():
         raise ValueError("must be one line of at most 120 characters")
     return value.strip()
-
-
-def _guide(value: Any, source: Source) -> str:
-    return https_address(value, source) if value else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ class Medicine:
         "what to do if a dose was missed or is late; without it patients are told to call",
         {},
     )
-    guide: str = setting(_guide, "https://riverside.example/pen", "a leaflet or film", "")
+    guide: str = setting(optional_https_address, "https://riverside.example/pen", "a leaflet or film", "")
 
     def __post_init__(self) -> None:
         if not self.drug or not (self.product or self.how or self.missed or self.guide):

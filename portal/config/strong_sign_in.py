@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from portal.config.identity import PATIENT, STAFF
-from portal.config.table import Source, read_table, setting, texts
+from portal.config.table import Source, read_table, setting, texts, words
 
 
 class Act(StrEnum):
@@ -49,10 +49,6 @@ def _roles(value: Any, source: Source) -> frozenset[str]:
     return frozenset(texts(value, source))
 
 
-def _kinds(value: Any, source: Source) -> frozenset[str]:
-    return frozenset(texts(value, source))
-
-
 def _acts(value: Any, source: Source) -> frozenset[Act]:
     if wrong := [text for text in texts(value, source) if text not in list(Act)]:
         raise ValueError(*(f"{value!r} is none of {', '.join(Act)}" for value in wrong))
@@ -74,7 +70,7 @@ class StrongSignIn:
     acts: frozenset[Act] = setting(
         _acts, ["embryos"], "who does this needs it: signing, embryos, merging, administration", []
     )
-    kinds: frozenset[str] = setting(_kinds, ["LegalParenthood"], "or only signing forms of these kinds", [])
+    kinds: frozenset[str] = setting(words, ["LegalParenthood"], "or only signing forms of these kinds", [])
 
     @property
     def strength(self) -> Strength:

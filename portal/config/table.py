@@ -172,6 +172,10 @@ def https_address(value: Any, source: Source) -> str:
     return text(value, source)
 
 
+def optional_https_address(value: Any, source: Source) -> str:
+    return https_address(value, source) if value else ""
+
+
 def by_language(value: Any, source: Source) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise ValueError(_ADVICE)
@@ -194,6 +198,10 @@ def texts(value: Any, source: Source) -> tuple[str, ...]:
     ):
         raise ValueError("must be a list of strings")
     return tuple(cast("Sequence[str]", value))
+
+
+def words(value: Any, source: Source) -> frozenset[str]:
+    return frozenset(texts(value, source))
 
 
 def flag(value: Any, source: Source) -> bool:

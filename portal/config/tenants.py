@@ -34,7 +34,7 @@ from portal.config.modules import Module
 from portal.config.profile import Profile
 from portal.config.protocol_choices import ProtocolChoices
 from portal.config.strong_sign_in import StrongSignIn, strong_sign_in
-from portal.config.table import Source, flag, https_address, setting, table, tables, text, texts
+from portal.config.table import Source, flag, https_address, setting, table, tables, text, texts, words
 from portal.config.time_zones import time_zones
 from portal.config.visits import Place, VisitAdvice
 from portal.config.visits import folded as visit_kind
@@ -68,14 +68,10 @@ class TenantsError(ConfigurationError):
 
 
 def _staff(value: Any, source: Source) -> frozenset[str]:
-    staff, patient = _words(value, source), source.table.get("patient", ["patient"])
+    staff, patient = words(value, source), source.table.get("patient", ["patient"])
     if both := sorted(role for role in staff if isinstance(patient, list) and role in patient):
         raise ValueError(f"{', '.join(both)} cannot be both patient and staff")
     return staff
-
-
-def _words(value: Any, source: Source) -> frozenset[str]:
-    return frozenset(texts(value, source))
 
 
 def _hosts(value: Any, source: Source) -> tuple[str, ...]:
@@ -177,7 +173,7 @@ class Roles:
         claim_path, "role", 'inside another one: ["realm_access", "roles"]', "role"
     )
     separator: str = setting(separator, ",", "between roles in one text", "", commented=True)
-    patient: frozenset[str] = setting(_words, PATIENT, "", PATIENT)
+    patient: frozenset[str] = setting(words, PATIENT, "", PATIENT)
     staff: frozenset[str] = setting(_staff, STAFF, "", STAFF)
 
     map: Mapping[str, str] = setting(

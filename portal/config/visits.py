@@ -7,17 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from portal.config.table import Source, by_language, https_address, setting, text
+from portal.config.table import Source, by_language, optional_https_address, setting, text
 
 _LONGEST_ARRIVAL = 240
 
 
 def _address(value: Any, source: Source) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, text(value, source).splitlines())))
-
-
-def _map(value: Any, source: Source) -> str:
-    return https_address(value, source) if value else ""
 
 
 def _minutes(value: Any, source: Source) -> int:
@@ -32,7 +28,7 @@ class Place:
 
     location: str = setting(text, "Quayside", "as the appointments' location begins")
     address: tuple[str, ...] = setting(_address, "Riverside House\n1 Quayside", "")
-    map: str = setting(_map, "https://maps.example/riverside", "", "")
+    map: str = setting(optional_https_address, "https://maps.example/riverside", "", "")
 
 
 @dataclass(frozen=True, slots=True)
