@@ -57,10 +57,10 @@ def medicine_of(medicines: Iterable[Medicine], drug: str) -> Medicine | None:
 
     The whole name has to be the same: a part of it, as in "follitropin", may be another medicine's too.
     """
-    name = folded(drug)
-    return next((medicine for medicine in medicines if folded(medicine.drug) == name), None)
+    name = folded_drug(drug)
+    return next((medicine for medicine in medicines if folded_drug(medicine.drug) == name), None)
 
 
-def folded(drug: str) -> str:
+def folded_drug(drug: str) -> str:
     """A medicine's name to compare with others."""
     return " ".join(drug.split()).casefold()

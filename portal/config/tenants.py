@@ -29,15 +29,14 @@ from portal.config.identity import (
     role_map,
     separator,
 )
-from portal.config.medicines import Medicine, folded
+from portal.config.medicines import Medicine, folded_drug
 from portal.config.modules import Module
 from portal.config.profile import Profile
 from portal.config.protocol_choices import ProtocolChoices
 from portal.config.strong_sign_in import StrongSignIn, strong_sign_in
 from portal.config.table import Source, flag, https_address, setting, table, tables, text, texts, words
 from portal.config.time_zones import time_zones
-from portal.config.visits import Place, VisitAdvice
-from portal.config.visits import folded as visit_kind
+from portal.config.visits import Place, VisitAdvice, folded_kind
 
 LANGUAGES = ("en", "es", "ar")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?")
@@ -370,7 +369,7 @@ class Tenant:
         Medicine,
         "have drug, and at least one of the others",
         "optional: what the clinic hands out and advises, told to patients beside the medicine's name",
-        lambda medicine: folded(medicine.drug),
+        lambda medicine: folded_drug(medicine.drug),
     )
     places: tuple[Place, ...] = tables(
         Place,
@@ -382,7 +381,7 @@ class Tenant:
         VisitAdvice,
         "have kind (a text), and arrive_minutes or prepare",
         "optional: how to prepare for a visit",
-        lambda visit: visit_kind(visit.kind),
+        lambda visit: folded_kind(visit.kind),
     )
     document_seal: DocumentSeal | None = table(
         DocumentSeal, "a seal", "optional: seals copies of consent forms (docs/operations.md)"

@@ -52,14 +52,14 @@ def place_of(places: Iterable[Place], location: str | None) -> Place | None:
     return max(found, key=lambda place: len(place.location), default=None)
 
 
-def folded(kind: str) -> str:
+def folded_kind(kind: str) -> str:
     """A visit's kind or status to compare with others: `EggCollection` is `Egg collection`."""
     return re.sub(r"[\W_]", "", kind).casefold()
 
 
 def is_settled(status: str) -> bool:
     """Whether a visit of this status needs nobody's confirmation; the words for that are few, those for the contrary aren't."""
-    return folded(status) in _SETTLED
+    return folded_kind(status) in _SETTLED
 
 
 _SETTLED = frozenset(

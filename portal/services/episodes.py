@@ -15,7 +15,7 @@ from msgspec import field, structs
 from msgspec.structs import force_setattr, replace
 
 from portal.config.modules import Module
-from portal.config.visits import folded, is_settled
+from portal.config.visits import folded_kind, is_settled
 from portal.dates import later
 from portal.services import consents
 from portal.services.api import Group
@@ -221,7 +221,7 @@ class Appointment(Timed, frozen=True, kw_only=True):
     @property
     def is_cancelled(self) -> bool:
         """Whether it doesn't take place; statuses are also written as FHIR does: `entered-in-error`."""
-        status = folded(self.status)
+        status = folded_kind(self.status)
         return status.startswith("cancel") or status in _NOT_HELD
 
     @property

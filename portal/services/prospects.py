@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from portal.config.modules import Module
 from portal.config.strong_sign_in import Act
-from portal.config.visits import folded, is_settled
+from portal.config.visits import folded_kind, is_settled
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, Record, Timed
@@ -74,7 +74,7 @@ class Booking(Timed, frozen=True, kw_only=True):
 
     @property
     def is_refused(self) -> bool:
-        return folded(self.status).startswith(("cancel", "reject", "declin", "refus", "fail", "denied"))
+        return folded_kind(self.status).startswith(("cancel", "reject", "declin", "refus", "fail", "denied"))
 
 
 class MergeChoices(Record, frozen=True, kw_only=True):

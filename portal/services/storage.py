@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from portal.config.modules import Module
 from portal.config.strong_sign_in import Act
-from portal.config.visits import folded
+from portal.config.visits import folded_kind
 from portal.services.api import Group
 from portal.services.client import Care
 from portal.services.decoding import Choice, Day, Id, Record
@@ -59,7 +59,7 @@ _BY_THE_PATIENT = ("Consent withdrawn", "Consent ended", "Decision taken back")
 
 def known_hold_reason(reason: str | None) -> str | None:
     """Return which of the API's own reasons it is, however it is spelt; None for the clinic's, and without one."""
-    return next((known for known in _BY_THE_PATIENT if folded(known) == folded(reason or "")), None)
+    return next((known for known in _BY_THE_PATIENT if folded_kind(known) == folded_kind(reason or "")), None)
 
 
 _LEAVING_STORAGE = (

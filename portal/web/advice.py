@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from flask import Flask, g
 
-from portal.config.visits import Place, VisitAdvice, folded, place_of
+from portal.config.visits import Place, VisitAdvice, folded_kind, place_of
 from portal.i18n.locale import language
 from portal.services.episodes import Appointment
 from portal.values import Value
@@ -40,7 +40,7 @@ def visit_place(visit: Appointment) -> Place | None:
 
 def visit_advice(visit: Appointment) -> VisitAdvice | None:
     """Return how to prepare for a visit, if the clinic said so for its kind; the kind may be in the reader's language."""
-    names = {folded(visit.kind), visit_purpose(visit.kind)}
+    names = {folded_kind(visit.kind), visit_purpose(visit.kind)}
     return next(
-        (told for told in g.tenant.visits if names & {folded(told.kind), visit_purpose(told.kind)}), None
+        (told for told in g.tenant.visits if names & {folded_kind(told.kind), visit_purpose(told.kind)}), None
     )

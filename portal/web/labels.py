@@ -12,7 +12,7 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from portal.config.routes import route_of
-from portal.config.visits import folded
+from portal.config.visits import folded_kind
 from portal.i18n.gettext import _, for_each_language
 from portal.request_values import reader_is_staff
 from portal.services.cases import CareStatus
@@ -86,7 +86,7 @@ def _route_names() -> dict[str, str]:
 
 def visit_name(kind: str) -> str:
     """Return what an appointment is for; what isn't known here as the clinic wrote it."""
-    return _visit_names().get(folded(kind)) or kind
+    return _visit_names().get(folded_kind(kind)) or kind
 
 
 def visit_kind(kind: str) -> Markup | str:
@@ -117,7 +117,7 @@ def is_egg_collection(kind: str) -> bool:
     """Whether an appointment is an egg collection, also with further words, such as `Egg collection (OPU)`."""
     name = kind.casefold()
     return any(
-        folded(name[: end.start()]) in EGG_COLLECTIONS and not _BESIDE_IT.search(name, end.start())
+        folded_kind(name[: end.start()]) in EGG_COLLECTIONS and not _BESIDE_IT.search(name, end.start())
         for end in re.finditer(r"\W+|$", name)
     )
 

@@ -17,7 +17,7 @@ from portal.connect.conform.learned import Learned
 from portal.connect.conform.walk import Visit, call, is_translated, json_of, records, rules_of
 from portal.connect.dialects.dialect import Dialect
 from portal.connect.dialects.formats import write_instant
-from portal.connect.dialects.naming import STYLES, folded, words
+from portal.connect.dialects.naming import STYLES, folded_name, words
 from portal.connect.dialects.rules import Code
 from portal.connect.dialects.writing import SORTING, Writing
 from portal.services.client import Care
@@ -111,8 +111,10 @@ class _List:
 
     def value(self, record: Mapping[str, object], ours: str) -> object:
         """The value of a member that is ours, whatever it is called."""
-        wanted = {folded(ours), folded(self.names.get(ours, ours))}
-        return next((v for name, v in record.items() if folded(name.removeprefix(UNREAD)) in wanted), None)
+        wanted = {folded_name(ours), folded_name(self.names.get(ours, ours))}
+        return next(
+            (v for name, v in record.items() if folded_name(name.removeprefix(UNREAD)) in wanted), None
+        )
 
     def called(self, record: type, ours: str) -> str:
         """What the API calls a member."""

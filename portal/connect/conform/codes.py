@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import cast
 
-from portal.connect.dialects.naming import STYLES, folded, words
+from portal.connect.dialects.naming import STYLES, folded_name, words
 from portal.connect.dialects.reading import UNLISTED, codes_read
 from portal.connect.dialects.rules import Code, Rules
 from portal.services.decoding import Choice
@@ -129,7 +129,7 @@ def _are_same(ours: list[str], *others: list[str]) -> bool:
 def _is_same_word(ours: str, theirs: str) -> bool:
     if ours == theirs:
         return True
-    alike = SequenceMatcher(None, folded(ours), folded(theirs)).ratio() >= _SAME_WORD
+    alike = SequenceMatcher(None, folded_name(ours), folded_name(theirs)).ratio() >= _SAME_WORD
     return alike and len(ours) > 4 and ours[:4] == theirs[:4]
 
 

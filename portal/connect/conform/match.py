@@ -18,7 +18,7 @@ from portal.connect.answers.comparison import UNREAD
 from portal.connect.conform.formats import TOLD_BY_FORMAT, date_format, format_of, is_made_by_machine
 from portal.connect.conform.opposites import is_opposite
 from portal.connect.conform.walk import STAMP
-from portal.connect.dialects.naming import folded, words
+from portal.connect.dialects.naming import folded_name, words
 from portal.services.members import Member, members_of
 from portal.services.uses import use_of
 
@@ -153,14 +153,14 @@ def _same_names(
     by_folded: dict[str, list[str]] = {}
     by_bare: dict[str, list[str]] = {}
     for name in values:
-        by_folded.setdefault(folded(name), []).append(name)
+        by_folded.setdefault(folded_name(name), []).append(name)
         if "." not in name:
-            by_bare.setdefault(folded("-".join(bare_words(name))), []).append(name)
+            by_bare.setdefault(folded_name("-".join(bare_words(name))), []).append(name)
     open_: list[Member] = []
     for member in members:
-        same = by_folded.get(folded(member.name), [])
+        same = by_folded.get(folded_name(member.name), [])
         theirs = member.name if member.name in same else same[0] if len(same) == 1 else None
-        bare = by_bare.get(folded(member.name), [])
+        bare = by_bare.get(folded_name(member.name), [])
         if theirs is not None:
             found.names[member.name] = theirs
         elif len(bare) == 1 and not same:
@@ -257,9 +257,9 @@ def likeness(ours: str, theirs: str) -> float:
     """How like two names are, from 0 to 1: by letters, by the words that they share, or because many say one for the
     other. Of a path its last name counts."""
     theirs = theirs.rpartition(".")[2]
-    if folded(theirs) in _ALSO_CALLED.get(ours, ()):
+    if folded_name(theirs) in _ALSO_CALLED.get(ours, ()):
         return 1.0
-    letters = SequenceMatcher(None, folded(ours), folded("-".join(bare_words(theirs)))).ratio()
+    letters = SequenceMatcher(None, folded_name(ours), folded_name("-".join(bare_words(theirs)))).ratio()
     mine, other = _plain_words(ours), _plain_words(theirs)
     return max(letters, len(mine & other) / max(1, len(mine | other)))
 

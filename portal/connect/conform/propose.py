@@ -20,7 +20,7 @@ from portal.connect.conform.match import NUMBER, Matches, bare_words, is_date, m
 from portal.connect.conform.proposal import MOST_ASKED, Proposal
 from portal.connect.conform.walk import STAMP, Visit, enclosed_in, has_stamp, is_of_links, json_of
 from portal.connect.dialects.named_records import member_names, record_of
-from portal.connect.dialects.naming import STYLES, folded, words
+from portal.connect.dialects.naming import STYLES, folded_name, words
 from portal.connect.dialects.rules import Rules
 from portal.services.decoding import PagedResult
 from portal.services.endpoints import ALL
@@ -150,7 +150,7 @@ def _opened(visit: Visit, made: Proposal) -> tuple[type[object], list[Mapping[st
         }
         if is_page and (name := _list_in(outer)):
             rows = cast("list[object]", outer[name])
-            if folded(name) != "items" and [*path, name] != made.envelopes:
+            if folded_name(name) != "items" and [*path, name] != made.envelopes:
                 made.items[record.__name__] = name
             _learn_counts(cast("dict[str, object]", _plain(whole)), path, len(rows), record, made)
             made.record = made.record or enclosed_in(rows)
@@ -208,7 +208,7 @@ def _learn_counts(
     counts = list(_numbers(answer, ()))
 
     def is_usual(where: tuple[str, ...], ours: str) -> bool:
-        return folded(where[-1]) == ours and where[:-1] in ((), tuple(path))
+        return folded_name(where[-1]) == ours and where[:-1] in ((), tuple(path))
 
     total = [
         where
@@ -235,7 +235,7 @@ def _decide_counts(made: Proposal) -> None:
         path
         for path in made.unread_counts
         if not any(path == name or path.endswith(f".{name}") for name in usual if name)
-        and folded(path.rpartition(".")[2]) != "totalcount"
+        and folded_name(path.rpartition(".")[2]) != "totalcount"
     ]
 
 
@@ -260,8 +260,8 @@ def _list_in(outer: Mapping[str, object]) -> str | None:
 
 
 def _is_it(value: Mapping[str, object], record: type[object]) -> bool:
-    there = {folded("-".join(bare_words(name.removeprefix(UNREAD)))) for name in value}
-    return sum(folded(member.name) in there for member in members_of(record)) >= 2
+    there = {folded_name("-".join(bare_words(name.removeprefix(UNREAD)))) for name in value}
+    return sum(folded_name(member.name) in there for member in members_of(record)) >= 2
 
 
 def _envelope_in(outer: Mapping[str, object], record: type[object], is_page: bool) -> str | None:
@@ -321,9 +321,9 @@ def in_every_kind(given: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[s
 
 def _of_every_kind_alone(given: Mapping[str, Sequence[Mapping[str, object]]]) -> set[str]:
     """Members of every kind that are none of the portal's own: a status is one, though each kind may have the same few."""
-    own = set(map(folded, member_names()))
+    own = set(map(folded_name, member_names()))
     found = in_every_kind(given).items()
-    return {name for name, values in found if len(values) == 1 or folded(name) not in own}
+    return {name for name, values in found if len(values) == 1 or folded_name(name) not in own}
 
 
 def _is_word(told: str) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 
 from portal.connect.answers.comparison import UNREAD
 from portal.connect.dialects.dialect import Dialect
-from portal.connect.dialects.naming import folded
+from portal.connect.dialects.naming import folded_name
 from portal.connect.dialects.rules import Rules
 from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
@@ -141,7 +141,7 @@ class _Ids:
     """The ids found in responses, by kind."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = {folded(ours): folded(theirs) for ours, theirs in names.items()}
+        self._names = {folded_name(ours): folded_name(theirs) for ours, theirs in names.items()}
         self._found: dict[str, dict[str, None]] = {}
 
     def of(self, kind: str | None) -> list[str]:
@@ -167,9 +167,9 @@ class _Ids:
                     self._add("pgt-result", self._member(cast("dict[str, object]", test), "id"))
 
     def _member(self, record: Mapping[str, object], ours: str) -> object:
-        theirs = self._names.get(folded(ours), folded(ours))
+        theirs = self._names.get(folded_name(ours), folded_name(ours))
         given = ((name.removeprefix(UNREAD), value) for name, value in record.items())
-        return next((value for name, value in given if folded(name) == theirs), None)
+        return next((value for name, value in given if folded_name(name) == theirs), None)
 
     def _add(self, kind: str | None, id_: object) -> None:
         if kind and isinstance(id_, str | int) and not isinstance(id_, bool) and str(id_):

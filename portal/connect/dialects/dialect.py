@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from portal.connect.dialects.formats import Convert
-from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.naming import STYLES, folded_name
 from portal.connect.dialects.overlay import Overlay
 from portal.connect.dialects.paths import at_path
 from portal.connect.dialects.reading import Reading, is_marked
@@ -250,7 +250,7 @@ class Dialect(Adapter):
         """The member whose name a path starts with, and the number of words in that name."""
         for member in members_of(shape):
             name = self.rules.name_of(shape, member.name).split(".")
-            if list(map(folded, path[: len(name)])) == list(map(folded, name)):
+            if list(map(folded_name, path[: len(name)])) == list(map(folded_name, name)):
                 return member, len(name)
         return None, 1
 

@@ -19,7 +19,7 @@ from portal.connect.dialects.formats import EPOCH, PEOPLE, Pattern, folded_code
 from portal.connect.dialects.keys import DECLARED
 from portal.connect.dialects.lines import lines_of
 from portal.connect.dialects.named_records import choices, listed_records, query_names, records
-from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.naming import STYLES, folded_name
 from portal.connect.dialects.rules import Code, Coded, ErrorRules, FileRules, Marker, Rules
 from portal.connect.dialects.tables import Table, TableReader, near
 from portal.connect.dialects.visibility import disclosures, name_clashes
@@ -552,7 +552,7 @@ class _Reader(TableReader):
         for ours, codes in found.items():
             for other in values or ():
                 if other not in found and any(
-                    isinstance(c, str) and folded(c) == folded(other) for c in codes
+                    isinstance(c, str) and folded_name(c) == folded_name(other) for c in codes
                 ):
                     self.fault(("enumerations", key, ours), f"also means {other}, which has no other code")
         return found

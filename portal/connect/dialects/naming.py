@@ -34,6 +34,6 @@ STYLES: Mapping[str, Callable[[str], str]] = {
 """Functions that convert a name from any style to each style."""
 
 
-def folded(name: str) -> str:
+def folded_name(name: str) -> str:
     """A name without case, hyphens and underscores, which is the same in every style."""
     return re.sub(r"[\s_-]", "", name).casefold()

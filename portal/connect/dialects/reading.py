@@ -16,7 +16,7 @@ from portal.connect.dialects import formats
 from portal.connect.dialects.conversions import both, length_read, opposite, with_conversion
 from portal.connect.dialects.formats import Convert, folded_code
 from portal.connect.dialects.named_records import family
-from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.naming import STYLES, folded_name
 from portal.connect.dialects.paths import MISSING, at_path, getter
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.services.decoding import Choice, PagedResult
@@ -454,7 +454,7 @@ def usual_codes(rules: Rules, name: str, place: int) -> tuple[Code, ...]:
 def _by_table(table: dict[Code, str]) -> Convert:
     """A converter by code, ignoring case and whether numbers are strings. If some codes are numbers, others that aren't
     listed don't stand for a place in the portal's order."""
-    loose = {folded(str(code)): ours for code, ours in table.items()}
+    loose = {folded_name(str(code)): ours for code, ours in table.items()}
     has_numbers = any(code.isdecimal() for code in loose)
 
     def read(value: object) -> object:
@@ -462,7 +462,7 @@ def _by_table(table: dict[Code, str]) -> Convert:
             return value
         found = table.get(cast("Code", value))
         if found is None:
-            found = loose.get(folded(str(value)))
+            found = loose.get(folded_name(str(value)))
         if found is None:
             return f"{UNLISTED}{value}" if has_numbers and str(value).isdecimal() else value
         return found

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import cast
 
 from portal.connect.dialects.keys import KEYS
-from portal.connect.dialects.naming import folded
+from portal.connect.dialects.naming import folded_name
 
 Table = Mapping[str, object]
 
@@ -114,6 +114,6 @@ class TableReader:
 
 def near(word: str, known: Iterable[str]) -> str:
     """The known word that may be meant, as the end of a fault message."""
-    folded_names = {folded(name): name for name in known}
-    found = get_close_matches(folded(word), folded_names, 1, 0.7)
+    folded_names = {folded_name(name): name for name in known}
+    found = get_close_matches(folded_name(word), folded_names, 1, 0.7)
     return f": is {folded_names[found[0]]} meant?" if found else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from portal.connect.dialects.named_records import all_marked, family, records
-from portal.connect.dialects.naming import folded
+from portal.connect.dialects.naming import folded_name
 from portal.connect.dialects.rules import Rules
 from portal.services.members import members_of
 from portal.services.uses import Mark, marked
@@ -72,8 +72,10 @@ def _closed_at(rules: Rules, shape: type, path: list[str]) -> str | None:
     for record in family(shape):
         for member in members_of(records()[record]):
             theirs = rules.name_of(shape, member.name).split(".")
-            is_theirs = [*map(folded, path[: len(theirs)])] == [*map(folded, theirs)]
-            if member.name in _closed(record) and (is_theirs or folded(path[0]) == folded(member.name)):
+            is_theirs = [*map(folded_name, path[: len(theirs)])] == [*map(folded_name, theirs)]
+            if member.name in _closed(record) and (
+                is_theirs or folded_name(path[0]) == folded_name(member.name)
+            ):
                 return f"{record}.{member.name}"
             if member.nested and is_theirs and len(path) > len(theirs):
                 found = _closed_at(rules, member.nested, path[len(theirs) :])

@@ -12,7 +12,7 @@ from portal.connect.dialects import formats
 from portal.connect.dialects.conversions import before_writing, both, length_written, opposite
 from portal.connect.dialects.formats import Convert
 from portal.connect.dialects.named_records import family, record_of
-from portal.connect.dialects.naming import STYLES, folded
+from portal.connect.dialects.naming import STYLES, folded_name
 from portal.connect.dialects.paths import put
 from portal.connect.dialects.reading import UNLISTED, names_person_once, usual_codes
 from portal.connect.dialects.rules import Code, Rules
@@ -49,7 +49,7 @@ class Writing:
         if not record or not member.is_truth or not self.rules.of_member(record, ours)[1]:
             return usual
         theirs = self.rules.name_of(record, ours).rpartition(".")[2]
-        is_its = folded(theirs) == folded(self.rules.parameter(member.name))
+        is_its = folded_name(theirs) == folded_name(self.rules.parameter(member.name))
         return both(opposite, usual) if is_its else usual
 
     def body(self, endpoint: AnyEndpoint, body: object) -> object:

@@ -9,8 +9,8 @@ from datetime import timedelta
 from flask import g
 
 from portal.config.consent_templates import Template
-from portal.config.visits import folded
-from portal.folding import folded as without_accents
+from portal.config.visits import folded_kind
+from portal.folding import folded
 from portal.services.consents.forms import (
     CLINIC_ROLES,
     NAMING_KINDS,
@@ -165,7 +165,7 @@ def names_of_others(form: ConsentForm, about: Parties) -> list[str]:
 
 def _words(text: str) -> list[str]:
     """The words of a text in small letters without accents, as `same_name` compares them."""
-    return re.findall(r"\w+", without_accents(text))
+    return re.findall(r"\w+", folded(text))
 
 
 def _has_name(text: list[str], name: list[str]) -> bool:
@@ -184,7 +184,7 @@ def _next_procedure(episode: Episode) -> str:
     days = [
         place_day(visit)
         for visit in episode.appointments
-        if not visit.is_cancelled and _is_procedure(folded(visit.kind))
+        if not visit.is_cancelled and _is_procedure(folded_kind(visit.kind))
     ]
     first = min((day for day in days if day >= today()), default=None)
     return first.isoformat() if first else ""
