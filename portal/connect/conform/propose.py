@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_origin
 
 from msgspec import inspect
@@ -38,15 +38,7 @@ def propose(
     visits = sorted(
         visits, key=lambda visit: get_origin(visit.into) is not PagedResult
     )  # lists tell of envelopes
-    given: dict[str, list[Mapping[str, object]]] = {}
-    kinds: dict[str, type[object]] = {}
-    for visit in visits:
-        if not visit.is_good or visit.into in (bytes, object):
-            continue
-        made.has_bom = made.has_bom or (visit.has_bom and not made.rules.bom)
-        record, records = _opened(visit, made)
-        kinds[kind_of(record)] = record
-        given.setdefault(kind_of(record), []).extend(records)
+    kinds, given = _records_in(visits, made)
     for _pass in range(_PASSES):
         given = _without(given, _of_every_kind_alone(given))
         made.matches = {kind: match(record, given[kind]) for kind, record in kinds.items()}
@@ -57,26 +49,50 @@ def propose(
     made.style = _style_of(made.matches.values())
     made.has_etags = _stamps_are_etags(visits, made)
     excused = excused_members(as_patient=as_patient) | made.rules.absent_means_none
-    for kind, value in made.matches.items():
+    for kind, matched in made.matches.items():
         if given[kind]:
-            needed = {member.name for member in members_of(kinds[kind]) if member.is_required}
-            for ours in value.absent:
-                name = f"{kind}.{ours}"
-                if name in excused or (made.has_etags and ours == STAMP):
-                    continue
-                if value.unread[ours] and (ours in needed or use_of(kinds[kind], ours)):
-                    made.unread[name] = value.unread[ours]
-                elif ours not in needed and use_of(kinds[kind], ours):
-                    made.absent.append(name)
-            value.undecided = {o: t for o, t in value.undecided.items() if f"{kind}.{o}" not in excused}
-            made.unread |= {f"{kind}.{o}": value.unread[o] for o in value.undecided if value.unread.get(o)}
-            _learn_forms(kinds[kind], given[kind], value, made)
+            _learn_what_is_left(kinds[kind], matched, excused, made)
+            _learn_forms(kinds[kind], given[kind], matched, made)
     _decide_counts(made)
     within = ".".join(made.envelopes)  # a bare list in the envelope needs no name
     made.items = {record: name for record, name in made.items.items() if name != within}
     made.absent.sort()
     made.codes.decide(made.rules)
     return made
+
+
+def _records_in(
+    visits: Iterable[Visit], made: Proposal
+) -> tuple[dict[str, type[object]], dict[str, list[Mapping[str, object]]]]:
+    """The kinds of record in these responses, and the records of each that came."""
+    kinds: dict[str, type[object]] = {}
+    given: dict[str, list[Mapping[str, object]]] = {}
+    for visit in visits:
+        if not visit.is_good or visit.into in (bytes, object):
+            continue
+        made.has_bom = made.has_bom or (visit.has_bom and not made.rules.bom)
+        record, records = _opened(visit, made)
+        kinds[kind_of(record)] = record
+        given.setdefault(kind_of(record), []).extend(records)
+    return kinds, given
+
+
+def _learn_what_is_left(
+    record: type[object], matched: Matches, excused: Container[str], made: Proposal
+) -> None:
+    """Ask about what may be a member that nothing matches, or say that it is absent; drop what needs no decision."""
+    kind = kind_of(record)
+    needed = {member.name for member in members_of(record) if member.is_required}
+    for ours in matched.absent:
+        name = f"{kind}.{ours}"
+        if name in excused or (made.has_etags and ours == STAMP):
+            continue
+        if matched.unread[ours] and (ours in needed or use_of(record, ours)):
+            made.unread[name] = matched.unread[ours]
+        elif ours not in needed and use_of(record, ours):
+            made.absent.append(name)
+    matched.undecided = {o: t for o, t in matched.undecided.items() if f"{kind}.{o}" not in excused}
+    made.unread |= {f"{kind}.{o}": matched.unread[o] for o in matched.undecided if matched.unread.get(o)}
 
 
 def _prove_ids(visits: Iterable[Visit], made: Proposal) -> None:
