@@ -31,6 +31,7 @@ from portal.services.rules.ending import Ending
 from portal.services.rules.workdays import workdays
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.consents.draft_faults import faults_of
+from portal.views.consents.labels import in_force_word, is_in_force_later
 from portal.views.consents.list import due
 from portal.views.consents.new_form import NewForm
 from portal.views.consents.signers import Parties
@@ -54,7 +55,7 @@ from portal.views.storage.selection import _IS_IN
 from portal.web.drawings.schedule import medication_grid
 from portal.web.filters import countdown, isolate, local, long_date, now, today
 from portal.web.filters import day as write_day
-from tests.support.builders import consent, person
+from tests.support.builders import AMELIA, consent, person
 from tests.support.fake_api import ZONE, sample
 from tests.support.in_process import InProcess
 
@@ -184,6 +185,24 @@ def test_when_a_form_is_needed(day: date, days: int, word: str, tone: str) -> No
     told = due(consent(procedure_date=day + timedelta(days=days)))
     assert told and (told.word, told.tone) == (word, tone)
     assert due(consent(procedure_date=day, status=ConsentStatus.SIGNED)) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "word"),
+    [
+        *((ConsentStatus.SIGNED, seconds, "In force since") for seconds in (-1, 0)),
+        (ConsentStatus.SIGNED, 1, "In force from"),
+        *((ConsentStatus.REVOKED, seconds, "Came into force") for seconds in (-1, 0)),
+        (ConsentStatus.REVOKED, 1, ""),
+        (ConsentStatus.PENDING, -1, ""),
+    ],
+)
+def test_whether_a_form_is_in_force_at_this_moment(
+    day: date, in_process: InProcess, status: ConsentStatus, seconds: int, word: str
+) -> None:
+    with in_process.clock.stopped():
+        form = consent(AMELIA, status=status, effective_at=now() + timedelta(seconds=seconds))
+        assert (in_force_word(form), is_in_force_later(form)) == (word, word == "In force from")
 
 
 def form_until(on: str) -> NewForm:
