@@ -18,10 +18,11 @@ from msgspec.structs import replace
 
 from portal.config.tenants import Side
 from portal.services.cases import CareStatus
-from portal.services.consents.forms import ConsentStatus
+from portal.services.consents.forms import ConsentForm, ConsentStatus
 from portal.services.conversations import Conversation, Message, MessageSide
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode, Outcome
+from portal.services.listed import Listed
 from portal.services.patients import Patient
 from portal.services.physicians import Busy, Physician, WorkingHours
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
@@ -32,7 +33,7 @@ from portal.services.rules.workdays import workdays
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.views.consents.draft_faults import faults_of
 from portal.views.consents.labels import in_force_word, is_in_force_later
-from portal.views.consents.list import due
+from portal.views.consents.list import Groups, due, group
 from portal.views.consents.new_form import NewForm
 from portal.views.consents.signers import Parties
 from portal.views.consents.withdrawal import Given, Withdrawal
@@ -53,7 +54,7 @@ from portal.views.storage.near_dates import storage_dates
 from portal.views.storage.places import _row
 from portal.views.storage.selection import _IS_IN
 from portal.web.drawings.schedule import medication_grid
-from portal.web.filters import countdown, isolate, local, long_date, now, today
+from portal.web.filters import countdown, isolate, local, long_date, moment, now, today
 from portal.web.filters import day as write_day
 from tests.support.builders import AMELIA, consent, person
 from tests.support.fake_api import ZONE, sample
@@ -185,6 +186,56 @@ def test_when_a_form_is_needed(day: date, days: int, word: str, tone: str) -> No
     told = due(consent(procedure_date=day + timedelta(days=days)))
     assert told and (told.word, told.tone) == (word, tone)
     assert due(consent(procedure_date=day, status=ConsentStatus.SIGNED)) is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_by_day"), [((1, 12, 0), False), ((1, 23, 58), False), ((1, 23, 59), True), ((2, 0, 0), True)]
+)
+@pytest.mark.parametrize(
+    ("procedure", "word"), [(None, ""), (2, ""), (1, "Needed tomorrow"), (0, "Needed today")]
+)
+def test_a_form_is_needed_by_the_last_day_for_signing_if_that_comes_first(
+    day: date, ends: tuple[int, int, int], is_by_day: bool, procedure: int | None, word: str
+) -> None:
+    days, hour, minute = ends
+    until = datetime.combine(day + timedelta(days=days), time(hour, minute), ZONE)
+    planned = None if procedure is None else day + timedelta(days=procedure)
+    told = due(consent(procedure_date=planned, expires_at=until))
+    by = write_day(day + timedelta(days=1)) if is_by_day else moment(until)
+    assert told and told.word == (word or f"Sign by {by}")
+    assert told.tone == ("urgent" if procedure == 0 else "attention")
+
+
+def test_forms_are_grouped_by_whose_turn_it_is_the_soonest_needed_first(day: date) -> None:
+    def asked(
+        name: str, status: str = "Pending", days: int = 9, sent: int = 1, **members: Any
+    ) -> ConsentForm:
+        at = datetime.combine(day, time(sent), ZONE)
+        told = {"procedure_date": day + timedelta(days=days), "sent_at": at, **members}
+        return consent(id=name, status=ConsentStatus(status), **told)
+
+    anothers = {"required_signers": (replace(AMELIA, person_id="daniel"),)}
+    until = datetime.combine(day + timedelta(days=3), time(12), ZONE)
+    forms = [
+        *(asked("mine-2"), asked("mine-1", days=2), asked("mine-3", sent=2), asked("ends", expires_at=until)),
+        *(asked("theirs", **anothers), asked("draft", "Draft"), asked("signed-2", "Signed", 5)),
+        *(asked("signed-1", "Signed"), asked("ended-2", "Expired", 5), asked("ended-1", "Revoked")),
+    ]
+    found = group(Listed(tuple(forms)), person("amelia"))
+    names = {name: [item.form.id for item in getattr(found, name)] for name in Groups.__struct_fields__}
+    assert names == {
+        "mine": ["mine-1", "ends", "mine-2", "mine-3"],
+        "others": ["theirs"],
+        "signed": ["signed-1", "signed-2"],
+        "ended": ["ended-1", "ended-2"],
+        "unknown": [],
+        "drafts": ["draft"],
+    }
+    assert found.mine.is_whole and found.unknown.is_whole
+    found = group(Listed((*forms, asked("?", "Held"))), person("amelia"))
+    assert [item.form.id for item in found.unknown] == ["?"]
+    assert not found.mine.is_whole and found.unknown.is_whole
+    assert not group(Listed(tuple(forms), is_whole=False), person("amelia")).signed.is_whole
 
 
 @pytest.mark.parametrize(
