@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from portal.services import people
 from portal.services.cases import CareStatus
 from portal.services.client import Care
-from portal.services.consents.forms import ConsentForm
+from portal.services.consents.forms import ConsentForm, Signature, SignerRole
 from portal.services.conversations import Conversation, Message, MessageSide, Participant
 from portal.services.decoding import PagedResult
 from portal.services.episodes import Episode
@@ -189,3 +189,43 @@ def test_names_that_are_alike_are_looked_for_where_the_api_finds_nobody(
     answer = find_people(Care.__new__(Care), text)
     assert [one.name for one in answer.people] == found
     assert answer.among == 3 and answer.is_partial
+
+
+@pytest.mark.parametrize(
+    ("text", "is_near"),
+    [
+        *(
+            (text, True)
+            for text in ("amelia", "amelai", "ameliaa", "amelia hatr", "melia", "amelix", "annemarie")
+        ),
+        *(
+            (text, False)
+            for text in ("amelixx", "aemlai", "amelia har", "hxrx", "amelia hart smith", "ameliaab")
+        ),
+    ],
+)
+def test_a_name_is_near_but_for_one_letter_of_each_word(text: str, is_near: bool) -> None:
+    assert people.is_near("Amelia Anne'Marie-Hart", text) is is_near
+
+
+@pytest.mark.parametrize(
+    ("record", "days"),
+    [
+        (replace(consent(), sent_at=NOW, revoked_at=NOW + timedelta(days=3)), 3),
+        (replace(consent(), sent_at=NOW + timedelta(days=2), revoked_at=None), 2),
+        (consent(signatures=(Signature(role=SignerRole.PATIENT, signed_at=NOW + timedelta(days=4)),)), 4),
+        (Conversation(id="t", last_message_at=NOW), 0),
+        (Protocol(id="p", name="", status=ProtocolStatus.DRAFT, creation_time=NOW), 0),
+        (
+            Protocol(
+                id="p", name="", status=ProtocolStatus.DRAFT, creation_time=NOW,
+                last_modification_time=NOW + timedelta(days=1),
+            ),
+            1,
+        ),
+        (Notification(id="n", creation_time=NOW), 0),
+    ],
+)  # fmt: skip
+def test_a_record_happened_at_the_latest_of_its_times(record: Any, days: int) -> None:
+    assert people.happened_at(record) == NOW + timedelta(days=days)
+    assert people.happened_at(consent()) < NOW - timedelta(days=9999)
