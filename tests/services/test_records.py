@@ -20,6 +20,7 @@ from portal.services.pgt_results import PgtCall, PgtResult, PgtStatus
 from portal.services.physicians import WorkingHours
 from portal.services.prospects import Booking
 from portal.services.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus, route_of
+from portal.services.relationships import Relationship, RelationshipType
 from portal.services.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent
 
@@ -468,3 +469,49 @@ def test_a_route_is_the_same_however_it_is_spelt(route: str, spelt: str):
 )
 def test_a_booking_that_the_clinic_refused_is_known_by_its_status(status: str, is_refused: bool):
     assert Booking(booking_id="b", status=status).is_refused is is_refused
+
+
+DAY = date(2026, 11, 27)
+SHARED = Relationship(
+    id="r", patient_id="p", related_patient_id="q", related_name="Daniel Hart", type=RelationshipType.PARTNER,
+    is_portal_shared=True,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", [*RelationshipType, RelationshipType("Neighbour"), None])
+def test_a_treatment_is_shared_with_partners_alone_or_of_an_unknown_type(type_: RelationshipType | None):
+    others = set(RelationshipType) - {
+        *(RelationshipType.PARTNER, RelationshipType.SPOUSE, RelationshipType.INTENDED_PARENT)
+    }
+    assert replace(SHARED, type=type_).shares_on(DAY) is (type_ not in others)
+    assert not replace(SHARED, type=type_, is_portal_shared=False).shares_on(DAY)
+
+
+@pytest.mark.parametrize(
+    ("member", "days", "is_shared"),
+    [
+        *(("start_date", days, days <= 0) for days in (-1, 0, 1)),
+        *(("end_date", days, days > 0) for days in (-1, 0, 1)),
+    ],
+)
+def test_it_is_shared_from_its_first_day_until_its_last(member: str, days: int, is_shared: bool):
+    assert replace(SHARED, **{member: DAY + timedelta(days=days)}).shares_on(DAY) is is_shared
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same"),
+    [
+        ({"related_name": "Another"}, True),
+        ({"related_patient_id": "z"}, False),
+        ({"related_patient_id": None, "related_name": "daniel HART"}, True),
+        ({"related_patient_id": None, "related_name": "Dan Hart"}, False),
+        ({"patient_id": "z"}, False),
+        ({"patient_id": None}, True),
+    ],
+    ids=str,
+)
+def test_two_relationships_are_between_the_same_people(changes: dict[str, Any], is_same: bool):
+    other = replace(SHARED, id="r-2", **changes)
+    assert SHARED.is_between_same_people(other) is other.is_between_same_people(SHARED) is is_same
+    unnamed = replace(SHARED, related_patient_id=None, related_name="")
+    assert not unnamed.is_between_same_people(unnamed), "nobody is named"
