@@ -12,16 +12,19 @@ from msgspec.structs import replace
 from portal.careservice.ids import sample_id
 from portal.services.api import AnyEndpoint
 from portal.services.as_patient import AsPatient
+from portal.services.cases import CareStatus
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT
-from portal.services.conversations import LIST_CONVERSATIONS, ConversationQuery
+from portal.services.conversations import LIST_CONVERSATIONS, Conversation, ConversationQuery, Participant
 from portal.services.decoding import PagedResult, decode
 from portal.services.directories import Documents
 from portal.services.endpoints import ALL
-from portal.services.episodes import READ_EPISODE
+from portal.services.episodes import READ_EPISODE, Episode
 from portal.services.errors import NotFound
 from portal.services.listed import Listed
+from portal.services.patients import Patient
 from portal.services.pgt_results import READ_PGT_RESULT, without_sex
 from portal.services.protocols import LIST_PROTOCOLS, Protocol, ProtocolQuery, ProtocolStatus
+from portal.services.relationships import Relationship, RelationshipType
 from tests.careservice.api.calls import Api
 from tests.support.stack import CareService
 from tests.support.tokens import TokenMaker
@@ -135,3 +138,52 @@ def test_nothing_else_is_read() -> None:
         if row not in known and row.template != "/api/app/notification":
             with pytest.raises(NotFound):
                 view.read(row, None, {}, lambda _query: pytest.fail("was asked"))
+
+
+DAY = date(2026, 11, 27)
+SHARED = Relationship(
+    id="r", patient_id="p", related_patient_id="q", type=RelationshipType.PARTNER, is_portal_shared=True
+)
+HERS = Episode(
+    id="e",
+    status=CareStatus.ACTIVE,
+    patient=Patient(id="p", first_name="Amelia", mrn="RF-1"),
+    partner=Patient(id="q", user_id="daniel", first_name="Daniel", mrn="RF-2"),
+    relationships=(SHARED,),
+)
+DANIELS = AsPatient(
+    patient_id="q", account="daniel", name="Daniel", day=DAY, forms=Listed(()), episodes={"e": HERS}
+)
+
+
+@pytest.mark.parametrize(
+    ("episode", "relationship", "sees"),
+    [
+        ({}, {}, True),
+        ({"patient": Patient(id="q"), "partner": None}, {"is_portal_shared": False}, True),
+        *(({"partner": partner}, {}, False) for partner in (None, Patient(id="z"))),
+        ({}, {"type": RelationshipType.PROXY}, False),
+        ({}, {"type": None}, False),
+        ({}, {"is_portal_shared": False}, False),
+        ({}, {"end_date": DAY}, False),
+        ({}, {"patient_id": "z"}, False),
+        ({}, {"related_patient_id": "z"}, False),
+    ],
+    ids=str,
+)
+def test_a_partner_sees_a_treatment_while_it_is_shared_with_them(
+    episode: dict[str, Any], relationship: dict[str, Any], sees: bool
+) -> None:
+    treatment = replace(HERS, relationships=(replace(SHARED, **relationship),), **episode)
+    assert DANIELS.may_see(treatment) is sees
+    if not sees:
+        with pytest.raises(NotFound):
+            DANIELS.episode(treatment)
+    elif treatment.patient.id == "p":
+        shown = DANIELS.episode(treatment)
+        assert (shown.patient.mrn, shown.partner and shown.partner.mrn) == ("", "RF-2")
+    view = replace(DANIELS, episodes={"e": treatment})
+    about = Conversation(id="t", patient_id="p", participants=(Participant(id="daniel"),))
+    assert view.sees_talk(about) is (sees and treatment.patient.id == "p")
+    assert not view.sees_talk(replace(about, participants=(Participant(id="grace"),)))
+    assert view.sees_talk(replace(about, patient_id=None)) and view.sees_talk(replace(about, patient_id="q"))
