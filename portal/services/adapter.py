@@ -126,7 +126,7 @@ class Adapter:
 
 
 _SAYS_NO = re.compile(
-    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false|"false"|0)\b|"error"\s*:\s*[{"t]'
+    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false\b|"false"|0\b)|"error"\s*:\s*[{"t]'
 )
 _FIRST = 4096
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from portal.config.strong_sign_in import Strength
 from portal.services import errors, failures
+from portal.services.adapter import PLAIN
 from portal.services.consents import LIST_CONSENTS, READ_CONSENT, SIGN_CONSENT
 from portal.services.conversations import ARCHIVE_MESSAGE
 from portal.services.demand import Demand
@@ -266,3 +267,34 @@ def test_a_challenge_for_another_sign_in_says_how_fresh_and_how_strong(challenge
     assert failures.step_up(challenge) == demand
     error = from_answer(401, b"", "application/json", endpoint=SIGN_CONSENT, challenge=challenge)
     assert isinstance(error, errors.TokenRefused if demand is None else errors.StepUpNeeded)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_well"),
+    [
+        *(
+            (f'{{"id": 1, "{name}": {value}}}', False)
+            for name in ("ok", "success", "Succeeded", "isSuccess", "is_success", "isSuccessful")
+            for value in ("false", '"false"', '"False"', "0")
+        ),
+        *((f'{{"success": {value}}}', True) for value in ("true", "null", '"no"', "1")),
+        *(
+            (f'{{"error": {value}}}', False)
+            for value in ("true", '"Not found"', '{"code": "X"}', '{"message": "Refused"}')
+        ),
+        *(
+            (f'{{"error": {value}}}', True)
+            for value in ("false", "null", "0", '""', '" "', "{}", '{"code": "0", "message": "Fine"}')
+        ),
+        *(
+            (f'{{"error": "{word}"}}', True)
+            for word in ("0", "200", "FALSE", "no", "none", "null", "ok", "Success")
+        ),
+        ('{"data": {"success": false}}', True),
+        ('[{"success": false}]', True),
+        ("", True),
+        ("success: false", True),
+    ],
+)
+def test_what_a_successful_answer_says_of_itself(body: str, is_well: bool) -> None:
+    assert PLAIN.is_well(body.encode()) is is_well
