@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from flask import g
 from msgspec.structs import replace
+from portal.views.storage.view import EmbryoView
 
 from portal.config.tenants import Side
 from portal.services.cases import CareStatus
@@ -31,7 +32,6 @@ from portal.views.storage.inventory import Inventory, kept_of
 from portal.views.storage.places import Shelves
 from portal.views.storage.read_inventory import STEP
 from portal.views.storage.selection import Selection, StoredList, list_name
-from portal.views.storage.view import EmbryoView
 from tests.support.builders import person
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
