@@ -391,11 +391,11 @@ class Episode(Timed, frozen=True, kw_only=True):
 
     def is_further_plan(self, plan: Protocol) -> bool:
         """Whether it is a plan of this treatment besides the one that its record holds; one that names no treatment may be its
-        patient's or partner's."""
+        patient's or partner's while it is under way."""
         if self.protocol and plan.id == self.protocol.id:
             return False
         if plan.episode_id is None:
-            return plan.patient_id is not None and self.owner_of(plan) is not None
+            return plan.patient_id is not None and not self.is_ended and self.owner_of(plan) is not None
         return plan.episode_id == self.id
 
     def tests_of(self, embryo: EmbryoStorage) -> list[PgtBrief]:

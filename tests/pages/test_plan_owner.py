@@ -8,7 +8,8 @@ from datetime import date
 import pytest
 from msgspec.structs import replace
 
-from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.cases import CareStatus
+from portal.services.episodes import READ_EPISODE, Episode, Outcome
 from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL, Protocol, ProtocolStatus
 from tests.pages.test_tonight import PLAN, card, episode, shows
@@ -242,6 +243,9 @@ def test_a_plan_whose_treatment_is_not_there_is_named_on_home(
     ]
     fake_api.gives(READ_EPISODE, replace(episode(plan), partner=DANIEL))
     assert not visitor("daniel").get("/").select("#treatment a[href='/protocols/p-1']")
-    fake_api.refuses(READ_EPISODE, 404)
+    over = replace(episode(None), status=CareStatus.FINISHED, outcome=Outcome.NO_PREGNANCY, partner=DANIEL)
+    fake_api.gives(READ_EPISODE, over)
+    is_named = bool(daniel.get("/").select("#treatment a[href='/protocols/p-1']"))
+    assert is_named is (treatment != "e-1"), "it ended with its treatment"
     fake_api.gives(LIST_PROTOCOLS, [replace(plan, start_date=date(2026, 10, 1))])
     assert not daniel.get("/").select("#treatment a[href='/protocols/p-1']"), "no dose is left"
