@@ -8,12 +8,20 @@ from datetime import datetime
 
 import pytest
 
+from tests.support import forked
 from tests.support.clock import Clock
 from tests.support.fake_api import ZONE, FakeApi, fake_api
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
 
 __all__ = ["fake_api"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _printed_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        forked.print_once(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

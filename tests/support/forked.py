@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from portal import printing
@@ -25,6 +26,7 @@ from tools import reach
 _MAIN = "portal.careservice.__main__"
 _PRINTING = "portal.printing.__main__"
 _as_deployed = printing._run
+_recalled: dict[bytes, subprocess.CompletedProcess[bytes]] = {}
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload(
     [
@@ -50,6 +52,20 @@ def start(arguments: list[str], environment: dict[str, str], log: Path) -> BaseP
 def print_in_forks(patch: pytest.MonkeyPatch) -> None:
     """Let the portals of this process print so."""
     patch.setattr(printing, "_run", _print)
+
+
+def print_once(patch: pytest.MonkeyPatch) -> None:
+    """Print each page without a seal once: it gives the same bytes each time, and takes longer than ten pages to be shown."""
+
+    def print_or_recall(order: bytes, folder: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
+        if order not in _recalled:
+            done = _print(order, folder, seconds)
+            if done.returncode or msgspec.json.decode(order, type=printing.PrintJob).seal:
+                return done
+            _recalled[order] = done
+        return _recalled[order]
+
+    patch.setattr(printing, "_run", print_or_recall)
 
 
 def print_as_deployed(patch: pytest.MonkeyPatch) -> None:
