@@ -20,7 +20,7 @@ from tests.support.dialect import DOTNET, SNAKES, Dialect
 from tests.support.dialect import said as in_format
 from tests.support.facts import Answers, main_text
 from tests.support.fake_api import NOW, ZONE, FakeApi, Sent
-from tests.support.full import in_turns, some
+from tests.support.full import in_turns, this_week
 from tests.support.in_process import InProcess
 from tests.support.vendors import VENDORS, Vendor, VendorsApi
 from tests.support.visitor import Page
@@ -73,7 +73,7 @@ def api(fake_api: FakeApi, vendor: Vendor) -> VendorsApi:
 
 
 @pytest.mark.parametrize(
-    ("vendor", "case"), in_turns(VENDORS, READ), indirect=["vendor"], scope="module", ids=named
+    ("vendor", "case"), this_week(in_turns(VENDORS, READ), 2), indirect=["vendor"], scope="module", ids=named
 )
 def test_pages_state_the_same(
     native: InProcess,
@@ -101,7 +101,7 @@ def test_pages_state_the_same(
 
 @pytest.mark.parametrize(
     ("formatted", "case"),
-    in_turns([DOTNET, SNAKES], some(READ, 2)),
+    this_week(in_turns([DOTNET, SNAKES], READ), 3),
     indirect=["formatted"],
     scope="module",
     ids=named,
