@@ -20,7 +20,7 @@ from playwright.sync_api import (
 )
 
 from portal.demo.stack import PEOPLE
-from tests.browser.pages import Home, sign_in
+from tests.browser.pages import Home, arrive
 from tests.support import chromium
 from tests.support.resolver import AskedTheSystem
 from tests.support.stack import CareService, PortalProcess, PortalThread
@@ -91,7 +91,7 @@ def visit(chrome: Browser, stack: PortalThread | PortalProcess) -> Iterator[Sign
         page = context.new_page()
         _listen(page, complaints)
         tenant = next(key for key, people in PEOPLE.items() if name in dict(people))
-        return sign_in(page, stack.origin(tenant), name)
+        return arrive(page, stack.origin(tenant), name)
 
     yield visitor
     for context in opened:
@@ -129,7 +129,7 @@ def signed_in(chrome: Browser, origin: str, name: str, **options: Any) -> Genera
     context.set_default_timeout(_PATIENCE)
     page = context.new_page()
     _listen(page, complaints)
-    sign_in(page, origin, name)
+    arrive(page, origin, name)
     yield page
     context.close()
     assert not complaints, "the browser's console: " + "; ".join(complaints)

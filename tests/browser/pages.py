@@ -8,6 +8,7 @@ from typing import Self
 from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.support.stack import PASSWORD
+from tests.support.visitor import Visitor
 
 Words = str | re.Pattern[str]
 
@@ -216,6 +217,29 @@ def sign_in(page: Page, origin: str, name: str, path: str = "/") -> Home:
     page.locator("input[name=password]").fill(PASSWORD)
     page.locator("form button").click()
     page.wait_for_url(origin + "/**")
+    return Home(page, origin)
+
+
+def arrive(page: Page, origin: str, name: str) -> Home:
+    """Be signed in: over HTTP, for the browser takes as long to sign in as for most of what a test does then."""
+    visitor = Visitor(origin, PASSWORD)
+    visitor.http.headers["User-Agent"] = page.evaluate("navigator.userAgent")
+    visitor.sign_in(name, "/me/devices/sign-out")
+    for one in visitor.http.cookies:
+        host = one.domain.removesuffix(".local")
+        page.context.add_cookies(
+            [
+                {
+                    "name": one.name,
+                    "value": str(one.value),
+                    "url": f"https://{host}/" if one.secure else f"http://{host}/",
+                    "secure": one.secure,
+                    "httpOnly": True,
+                    "sameSite": "Lax",
+                }
+            ]
+        )
+    page.goto(origin)
     return Home(page, origin)
 
 
