@@ -139,7 +139,9 @@ def test_a_trigger_that_does_not_fit_its_egg_collection_is_asked_about(minutes: 
     assert [(stop.name, stop.wanted, stop.label) for stop in found] == [
         ("again-1-2100", "21:00", "Type the hour of the trigger again: 21:00")
     ] * is_asked
-    assert all("Usual are 34 to 37 hours." in stop.text for stop in found)
+    for stop in found:
+        assert stop.text.startswith(f"The trigger is {round(minutes / 60)} h before egg collection")
+        assert stop.text.endswith("Usual are 34 to 37 hours.")
     assert hard_stops(plan, plan, None) == hard_stops(plan, replace(plan, start_date=""), collection) == []
 
 
