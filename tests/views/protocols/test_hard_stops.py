@@ -166,6 +166,22 @@ def test_a_medicine_in_two_rows_on_one_day_is_asked_about(members: dict[str, str
     assert len(hard_stops(None, after, None)) == 2 * is_asked, "each is new"
 
 
+@pytest.mark.usefixtures("clinic")
+def test_each_question_names_the_medicine_its_dose_and_what_is_usual() -> None:
+    rows = (
+        replace(ROW, drug="rFSH", unit="mg", dose="9"),
+        replace(ROW, id="f", drug="FSH", unit="IU", dose="900"),
+    )
+    found = hard_stops(None, Plan(medications=rows), None)
+    assert [(stop.text, stop.label) for stop in found] == [
+        ("rFSH is usually given in IU, not in mg.", "Type the dose of rFSH again: 9 mg (nine)"),
+        (
+            "900 IU (nine hundred) of FSH is outside the usual range of 37.5 to 450 IU.",
+            "Type the dose of FSH again: 900 IU (nine hundred)",
+        ),
+    ]
+
+
 @pytest.mark.parametrize(
     ("wanted", "typed", "is_answer"),
     [
