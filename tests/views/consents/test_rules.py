@@ -27,9 +27,18 @@ from portal.services.episodes import CareTeamMember, Episode
 from portal.services.errors import NotFound
 from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
+from portal.services.rules import signing
 from portal.services.rules.consent_text import content_hash
 from portal.services.rules.ending import Ending, ending_of
-from portal.services.rules.signing import is_awaited, listed_role, missing_party, open_role, same_name
+from portal.services.rules.signing import (
+    Obstacle,
+    is_awaited,
+    listed_role,
+    missing_party,
+    open_role,
+    same_name,
+)
+from portal.views.consents import eligibility
 from portal.views.consents.begin_draft import names_of_others
 from portal.views.consents.declarations import Declaration
 from portal.views.consents.draft_faults import faults_of
@@ -202,6 +211,59 @@ def test_a_form_with_incomplete_text_cannot_be_signed(members: dict[str, Any], s
     assert open_role(bare, person("a")) is None
     assert said in why_not_sign(bare, person("a"))
     assert "doesn’t ask for your signature" in why_not_sign(bare, person("z"))
+
+
+UNKNOWN_STATE = (
+    "The portal doesn’t know the state of this form, so it can be neither signed nor withdrawn here."
+)
+UNSAID = "The clinic’s system doesn’t say whether this form asks you."
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "patients", "staffs"),
+    [
+        (Obstacle(signing.CANCELLED), "The clinic has cancelled this form.", ""),
+        (
+            Obstacle(signing.DECLINED),
+            "Someone who was asked to sign this form didn’t want to, so it is closed.",
+            "",
+        ),
+        (Obstacle(signing.OTHERS_FIRST, (PATIENT,)), "A signs first; then it is your turn.", ""),
+        (Obstacle(signing.OTHERS_FIRST, (PATIENT, PARTNER)), "A and B sign first; then it is your turn.", ""),
+        (
+            Obstacle(signing.OTHER_ACCOUNT, (PARTNER, PATIENT)),
+            "This form asks B as a patient. If that is you, sign in with your patient account to sign it.",
+            "",
+        ),
+        (
+            Obstacle(signing.SIGNERS_UNKNOWN),
+            f"{UNSAID} If you expect to sign it, ask the clinic.",
+            f"{UNSAID} Look there who has to sign it.",
+        ),
+        (
+            Obstacle(signing.STATUS_UNKNOWN),
+            f"{UNKNOWN_STATE} Ask the clinic.",
+            f"{UNKNOWN_STATE} Look it up in the clinic’s system.",
+        ),
+        (Obstacle("FormNotSent"), "The clinic hasn’t sent this form yet.", ""),
+    ],
+    ids=lambda told: told.code if isinstance(told, Obstacle) else "",
+)
+def test_each_obstacle_has_its_words(obstacle: Obstacle, patients: str, staffs: str) -> None:
+    for reader, words in ((person("a"), patients), (person("n", Side.STAFF), staffs or patients)):
+        assert eligibility._words(form(PATIENT), reader, obstacle) == words
+
+
+def test_signers_stand_in_their_order_with_whose_turn_it_is() -> None:
+    clinician = Signer(role=SignerRole.CLINICIAN, person_id="n", name="N", order=3)
+    asked = form(
+        *(clinician, PARTNER, PATIENT),
+        signatures=(signature(PATIENT),),
+        signing_order=SigningOrder.SEQUENTIAL,
+    )
+    rows = eligibility.eligibility_of(asked, person("b")).signers
+    told = [(row.signer.name, row.signature is not None, row.is_turn, row.is_me) for row in rows]
+    assert told == [("A", True, False, False), ("B", False, True, True), ("N", False, False, False)]
 
 
 def test_an_empty_text_in_a_list_is_recognised_by_its_hash() -> None:
