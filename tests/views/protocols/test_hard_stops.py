@@ -67,6 +67,26 @@ def test_a_row_is_compared_with_itself_as_it_was(members: dict[str, str], told: 
     assert [told in sentence for sentence in found] == [True] if told else found == []
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "is_asked"),
+    [
+        ({"dose": "0.25"}, {"dose": "0.5"}, True),
+        ({"dose": "0.5"}, {"dose": "0.2"}, True),
+        ({"dose": "0.5"}, {"dose": "0.75"}, False),
+        ({"dose": ""}, {"dose": "400"}, False),
+        ({"dose": "400"}, {"dose": ""}, False),
+        ({"every_days": ""}, {"every_days": "2"}, False),
+        ({"every_days": ""}, {"every_days": "3"}, True),
+        ({"every_days": "3"}, {"every_days": ""}, True),
+    ],
+    ids=str,
+)
+def test_small_doses_are_compared_and_those_not_given_are_not(
+    was: dict[str, str], now: dict[str, str], is_asked: bool
+) -> None:
+    assert bool(asked(replace(ROW, **was), **now)) is is_asked
+
+
 def test_units_in_other_words_are_the_same_and_micrograms_are_not_units() -> None:
     fsh = replace(ROW, unit="IU", dose="75")
     assert asked(fsh, unit="units") == []
@@ -159,11 +179,12 @@ def test_a_trigger_that_does_not_fit_its_egg_collection_is_asked_about(minutes: 
 )
 def test_a_medicine_in_two_rows_on_one_day_is_asked_about(members: dict[str, str], is_asked: bool) -> None:
     second = replace(ROW, id="", time="20:00", **members)
-    before, after = Plan(medications=(ROW,)), Plan(medications=(ROW, second))
+    other = replace(ROW, id="o", drug="Aspirin", start_day="11", end_day="12")
+    before, after = Plan(medications=(ROW, other)), Plan(medications=(ROW, second, other))
     told = [(stop.name, stop.wanted, stop.text) for stop in hard_stops(before, after, None)]
     assert told == [("again-1", "400", f"{second.drug} is in two rows on the same day.")] * is_asked
     assert hard_stops(after, after, None) == [], "it was so before"
-    assert len(hard_stops(None, after, None)) == 2 * is_asked, "each is new"
+    assert len(hard_stops(None, after, None)) == 2 * is_asked, "each is new, and the other isn't in two"
 
 
 @pytest.mark.usefixtures("clinic")
