@@ -371,6 +371,9 @@ def test_documents_are_kept_for_their_session_and_source_for_five_minutes(
         False,
     ]
     kept.keep(name, copies.INVENTORY, b"1", b"room")
+    kept.drop(name, copies.INVENTORY)
+    assert kept.find(name, copies.INVENTORY, b"1") is None
+    kept.keep(name, copies.INVENTORY, b"1", b"room")
     sessions.end(name)
     assert kept.find(name, copies.INVENTORY, b"1") is kept.find(name, f"form {2 * 1024 * 1024}", b"1") is None
 
