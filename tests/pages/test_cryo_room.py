@@ -27,6 +27,7 @@ from portal.services.storage import (
 )
 from portal.state.copies import Copies
 from portal.store import StoreFull
+from portal.views.embryo_view import EmbryoView
 from portal.views.storage import inventory
 from portal.views.storage.inventory import Inventory, kept_of
 from portal.views.storage.places import Shelves
