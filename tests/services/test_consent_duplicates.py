@@ -156,3 +156,15 @@ def test_what_a_person_withdrew_is_signed_anew_by_a_later_form_of_theirs(both, f
     anew = {"status": ConsentStatus.SIGNED, "revoked_at": None, "signatures": signed(1, 2)}
     later = msgspec.structs.replace(WITHDRAWN, **{**anew, **both, **other})
     assert consents.is_signed_anew(withdrawn, later) is is_anew
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_alike"),
+    [(ConsentKind.STORAGE, False), (ConsentKind.LEGAL_PARENTHOOD, False), (ConsentKind.TREATMENT, True)],
+)
+def test_of_what_each_has_their_own_the_others_form_is_no_duplicate(kind, is_alike):
+    hers = msgspec.structs.replace(EXISTING, kind=kind, required_signers=(AMELIA,))
+    his = (msgspec.structs.replace(AMELIA, person_id="daniel"),)
+    for signers, alike in (((AMELIA,), True), (his, is_alike)):
+        draft = msgspec.structs.replace(DUPLICATE, kind=kind, required_signers=signers)
+        assert bool(consents.find_alike([hers], draft)) is alike

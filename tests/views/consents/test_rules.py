@@ -24,7 +24,7 @@ from portal.services.consents.forms import (
     Statement,
 )
 from portal.services.episodes import CareTeamMember, Episode
-from portal.services.errors import NotFound
+from portal.services.errors import Invalid, NotFound
 from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
 from portal.services.rules import signing
@@ -41,7 +41,7 @@ from portal.services.rules.signing import (
 from portal.views.consents import eligibility
 from portal.views.consents.begin_draft import names_of_others
 from portal.views.consents.declarations import Declaration
-from portal.views.consents.draft_faults import faults_of
+from portal.views.consents.draft_faults import faults_named_by, faults_of
 from portal.views.consents.eligibility import why_not_revoke, why_not_sign
 from portal.views.consents.list import line
 from portal.views.consents.missing import unseen_words
@@ -526,6 +526,23 @@ def test_who_is_named_by_a_record_has_no_account_where_that_is_told(
     named = [Signer(role=SignerRole.PATIENT, person_id=signer, name="Amelia", order=1)]
     (found, _staff) = candidates(person("nora"), None, named, [consent(**form)], records)
     assert (found.person_id, found.has_account) == (signer, has_account)
+
+
+@pytest.mark.parametrize(
+    ("member", "field"),
+    [
+        *((name, name) for name in ("title", "version", "procedure_date", "disposition")),
+        *(("expires_at", "expires_on"), ("embryo_storage_ids", "embryos"), ("body", "title")),
+        *(("required_signers", "signer-0"), ("required_signers.1.person_id", "signer-1")),
+        *(("required_signers.2", "signer-3"), ("required_signers.9", "signer-0"), ("required_signers.x", "signer-0")),
+    ],
+)  # fmt: skip
+def test_what_the_api_finds_wrong_stands_at_its_field(member: str, field: str) -> None:
+    rows = (*COUPLES, Row(SignerRole.WITNESS, 2, LEFT_OUT), NORA)
+    told = faults_named_by(Invalid({member: ["invalid"]}), msgspec.structs.replace(NEW, rows=rows))
+    assert told == [(field, "The clinic’s system doesn’t accept this; please check it")]
+    unnamed = faults_named_by(Invalid({}), NEW)
+    assert unnamed == [("title", "The clinic’s system didn’t accept the form; please check it")]
 
 
 def related(name: str, type_: RelationshipType, **more: Any) -> Relationship:
