@@ -43,7 +43,8 @@ test: $(VENV)/.dev $(VENV)/.assets  ## install what the tests need (Chromium too
 	@$(RUN) -m tools.machine
 	@$(if $(AT),$(RUN) -m tools.shifted_clock '$(AT)') $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# Besides what make test runs: pages in every theme, width and language; all of Schemathesis; each act with killed workers;
+# Besides what make test runs: at once what that takes by the week; pages in every theme, width and language; a release; alerts
+# over days; all of Schemathesis; each act with killed workers;
 # the large sample; a generated Python client, Spectral, TypeScript, openid-client; five identity servers that
 # others wrote; the API's tests on PostgreSQL; the Nu HTML checker; the image. Needs npm, Java, access to the registries of npm,
 # PyPI and Debian, and for two of the identity servers root, or their packages.
