@@ -30,8 +30,10 @@ def _share_statements(patch: pytest.MonkeyPatch) -> None:
         engine: Any = connects(url)
         if engine.dialect.name == "sqlite":
             if not _first_engine:
-                engine._compiled_cache = LRUCache(5000)
-                _first_engine.append(engine)
+                own: Any = connects("sqlite://")
+                own._compiled_cache = LRUCache(5000)
+                own.connect().close()  # from then on its dialect knows SQLite's version
+                _first_engine.append(own)
             first = _first_engine[0]
             engine.dialect = engine.pool._dialect = first.dialect  # what is compiled is kept by its dialect
             engine._compiled_cache = first._compiled_cache
