@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from flask import g
 from msgspec.structs import replace
-from portal.views.storage.view import EmbryoView
 
 from portal.config.tenants import Side
 from portal.services.cases import CareStatus

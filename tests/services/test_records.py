@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from portal.config.routes import route_of
 from portal.services.cases import CARE_MOVES, CareStatus, Case
 from portal.services.consents.forms import ConsentStatus, Signature, Signer, SignerRole, SigningOrder
 from portal.services.conversations import Conversation, Message
@@ -19,7 +20,7 @@ from portal.services.patients import Patient
 from portal.services.pgt_results import PgtCall, PgtResult, PgtStatus
 from portal.services.physicians import WorkingHours
 from portal.services.prospects import Booking
-from portal.services.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus, route_of
+from portal.services.protocols import PROTOCOL_MOVES, Protocol, ProtocolStatus
 from portal.services.relationships import Relationship, RelationshipType
 from portal.services.storage import EMBRYO_MOVES, EmbryoStatus, EmbryoStorage
 from tests.support.builders import AMELIA, DANIEL, VICTOR, consent

@@ -336,8 +336,8 @@ def test_storage_is_paid_to_the_same_day_of_a_month_or_its_last(before: str, mon
     ("metadata", "extended"),
     [
         *(({"months": months}, 0) for months in ("0", "-1", "1.5", "121", "x", "²")),
-        ({"embryoStorageIds": new_id()}, 0),
-        ({"embryoStorageIds": [GRACES, new_id()]}, 1),
+        ({"embryoStorageIds": sample_id("embryo", "nobody")}, 0),
+        ({"embryoStorageIds": [GRACES, sample_id("embryo", "nobody")]}, 1),
     ],
     ids=str,
 )
