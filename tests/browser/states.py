@@ -141,6 +141,9 @@ def protocols(stage: Stage) -> None:
     for move in shown.select('main form[action$="/status"], main a[href*="/end"]'):
         if move.tag == "a":
             nora.get(str(move["href"]))
+    high = _review_new(nora, "A plan above the usual", dose="0.75")
+    high = high.form("/protocols/new/create").submit(**{"again-0": "0.75"})
+    nora.get(high.path).form(f"{high.path}/status").submit()
     page = _review_new(nora, "A plan whose answer got lost")
     with answers_lost():
         page.form("/protocols/new/create").submit(status=None)
@@ -156,9 +159,9 @@ _ROW = {
 }
 
 
-def _review_new(visitor: Collector, name: str) -> Page:
+def _review_new(visitor: Collector, name: str, dose: str = "0.25") -> Page:
     page = _press(visitor.get("/protocols/new"), "add-medication")
-    row = {f"medication-0-{column}": value for column, value in _ROW.items()}
+    row = {f"medication-0-{column}": value for column, value in {**_ROW, "dose": dose}.items()}
     return _press(page, "review", name=name, type="Antagonist", **row)
 
 
