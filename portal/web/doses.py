@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 from babel.dates import format_date
 from babel.numbers import format_decimal
+from markupsafe import escape
 
 from portal.config.medicines import Medicine, medicine_of
 from portal.config.units import INTERNATIONAL_UNITS, MICROGRAMS, folded_unit
@@ -125,13 +126,8 @@ class PlanWords:
     def to_come(self, episode: Episode | None, on: date) -> list[str]:
         """Return one sentence for each medicine with doses on that date or later, which nobody is told once the plan has ended."""
         rows = dict.fromkeys(course.medication for course in remaining(self.plan, episode, on))
-        return [
-            _(
-                "Doses still to come are no longer told to the patient: %(doses)s",
-                doses=self._in_one_line(row),
-            )
-            for row in rows
-        ]
+        words = escape(_("Doses still to come are no longer told to the patient: %(doses)s"))
+        return [words % {"doses": self._in_one_line(row)} for row in rows]
 
     def _in_one_line(self, row: Medication) -> str:
         parts = (f"{row.drug} {self.amount(row)}", self.when(row), *self.until(row))
