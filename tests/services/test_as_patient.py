@@ -184,6 +184,8 @@ def test_a_partner_sees_a_treatment_while_it_is_shared_with_them(
         assert (shown.patient.mrn, shown.partner and shown.partner.mrn) == ("", "RF-2")
     view = replace(DANIELS, episodes={"e": treatment})
     about = Conversation(id="t", patient_id="p", participants=(Participant(id="daniel"),))
-    assert view.sees_talk(about) is (sees and treatment.patient.id == "p")
-    assert not view.sees_talk(replace(about, participants=(Participant(id="grace"),)))
-    assert view.sees_talk(replace(about, patient_id=None)) and view.sees_talk(replace(about, patient_id="q"))
+    assert view.sees_conversation(about) is (sees and treatment.patient.id == "p")
+    assert not view.sees_conversation(replace(about, participants=(Participant(id="grace"),)))
+    assert view.sees_conversation(replace(about, patient_id=None)) and view.sees_conversation(
+        replace(about, patient_id="q")
+    )

@@ -56,8 +56,8 @@ FAILURES = '[data-state="failed"], [data-tone="attention"], [data-tone="urgent"]
 
 
 def unhurt(path: str, which: str, fault: str) -> bool:
-    """Whether a page is whole without what failed: an episode that isn't there any more, or a part that isn't offered."""
-    return path == "/" and which == "the last call" and fault in ("404", "501")
+    """Whether a page is whole without what failed: what isn't there any more, isn't offered, or is kept from patients."""
+    return path == "/" and which == "the last call" and fault in ("404", "501", "empty 403")
 
 
 PAGES = [

@@ -92,7 +92,7 @@ def test_location_paid_until_and_notes_are_saved(elif_: Visitor, service: CareSe
     saved = send(
         page, address("GO-2"), status="Reserved", location_tank="T9", storage_expires_at="2096-02-29", notes="Moved"
     )  # fmt: skip
-    assert "Embryo GO-2 · RF-09117 is saved." in saved.text
+    assert "Embryo GO-2 · RF-09117 · frozen on" in saved.text and "is saved." in saved.text
     assert stored(service, "GO-2", "status") == "Reserved"
     assert stored(service, "GO-2", "storage_expires_at").startswith("2096-02-29 00:00")
     assert '"T9"' in stored(service, "GO-2", "location")
@@ -135,7 +135,7 @@ def test_a_final_move_asks_for_the_code_and_a_wrong_one_changes_nothing(
         assert [str(a["href"]) for a in wrong.select(".error-summary a")] == faults
     assert stored(service, "GO-4", "status") == "Stored"
     done = wrong.form("/storage/").submit(code=" GO-4 ", record_number="RF-09117")
-    assert "Embryo GO-4 · RF-09117 is saved." in done.text
+    assert "Embryo GO-4 · RF-09117 · frozen on" in done.text and "is saved." in done.text
     assert stored(service, "GO-4", "status") == "ShippedOut"
     assert stored(service, "GO-4", "notes") == "To Leeds"
     again = asked.form("/storage/").submit(status=None, code="GO-4", record_number="RF-09117")

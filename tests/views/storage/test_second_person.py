@@ -104,7 +104,7 @@ def test_a_move_is_made_when_a_second_person_has_sent_it_too(
     wrong = page.form(FORM).submit(status=422, code="GO-1", record_number="RF-09117")
     assert is_unchanged(service)
     done = wrong.form(FORM).submit(**STRAW)
-    assert "Embryo GO-3 · RF-09117 is saved." in done.text
+    assert "Embryo GO-3 · RF-09117 · frozen on" in done.text and "is saved." in done.text
     assert stored(service, "GO-3", "status") == "Discarded"
     notes = stored(service, "GO-3", "notes")
     assert notes.startswith("As decided\n")
