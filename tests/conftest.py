@@ -18,7 +18,7 @@ from portal.store import Store, open_store
 from tests.support import compiled, forked, hashing, made_once, resolver
 from tests.support.clock import Clock
 from tests.support.faults import Switchboard
-from tests.support.full import examples
+from tests.support.full import FULL, examples
 from tests.support.hostile import CountingProxy
 from tests.support.redis_server import RedisServer
 from tests.support.stack import CareService, PortalThread, close_store, plan
@@ -46,8 +46,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, then the browser's tests, so that none is left over when the rest is done."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest files first, then the browser's tests, so that none is left over when the rest is done.
+
+    Those of the long run (`make test-all`) are left to it.
+    """
+    if not FULL and (long := [item for item in items if item.get_closest_marker("long_run")]):
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     items.sort(key=lambda item: (_rank(item.path.name), item.path.parent.name != "browser"))
 
 

@@ -26,7 +26,6 @@ from portal.demo.stack import DemoSetup, tenants_file
 from portal.state.session_records import record_name
 from tests.demo.two_machines import MOST, Load, Stack, next_release, sid, until
 from tests.support.command_lines import command_lines
-from tests.support.full import FULL
 from tests.support.hostile import CountingProxy
 from tests.support.signing import TREATMENT_OF_AMELIA, consent, signatures, to_step
 from tests.support.stack import GENEROUS, ROOT, SECRETS, free_port
@@ -280,9 +279,7 @@ def test_two_releases_rolled_forth_and_back_under_load_lose_no_session_and_act_o
 # ── the command ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.skipif(
-    not FULL, reason="starts once more what the tests above have used, and test_demo.py stops a demo"
-)
+@pytest.mark.long_run  # starts once more what the tests above have used, and test_demo.py stops a demo
 def test_the_scaled_demo_runs_lists_its_people_and_cleans_up() -> None:
     ports = ("--portal-port", str(free_port()), "--service-port", str(free_port()))
     demo = subprocess.Popen(

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.full import FULL
 from tests.support.stack import ROOT
 from tools import release
 
@@ -45,12 +44,7 @@ def made(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return release.make(tmp_path_factory.mktemp("dist"), repository)
 
 
-in_the_long_run = pytest.mark.skipif(
-    not FULL, reason="installs all that a release needs; make test-all is run before each"
-)
-
-
-@in_the_long_run
+@pytest.mark.long_run  # installs all that a release needs; make test-all is run before each
 def test_the_sources_are_those_of_the_commit_and_the_same_each_time(made: Path, repository: Path) -> None:
     (archive,) = made.glob("*.tar.gz")
     name = release.name_of(repository)
@@ -61,7 +55,7 @@ def test_the_sources_are_those_of_the_commit_and_the_same_each_time(made: Path, 
     assert release.sources(repository, name) == archive.read_bytes()
 
 
-@in_the_long_run
+@pytest.mark.long_run  # installs all that a release needs; make test-all is run before each
 def test_the_bill_of_materials_lists_all_pins_and_what_is_vendored_with_licences(
     made: Path, repository: Path
 ) -> None:
@@ -86,7 +80,7 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@in_the_long_run
+@pytest.mark.long_run  # installs all that a release needs; make test-all is run before each
 def test_the_provenance_names_the_commit_and_each_file(made: Path, repository: Path) -> None:
     (file,) = made.glob("*.provenance.json")
     statement = json.loads(file.read_bytes())
@@ -99,7 +93,7 @@ def test_the_provenance_names_the_commit_and_each_file(made: Path, repository: P
     assert [pin["digest"]["sha256"] for pin in pins] == [sha256(repository / pin["name"]) for pin in pins]
 
 
-@in_the_long_run
+@pytest.mark.long_run  # installs all that a release needs; make test-all is run before each
 def test_the_checksums_are_those_of_all_files(made: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=made, check=True)
     lines = (made / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
