@@ -226,6 +226,26 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
     assert "Other plans can’t be shown right now." in daniel.get("/episodes/e-1").words
 
 
+def test_the_next_days_have_the_doses_of_a_further_plan_in_their_order(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    plan = replace(PLAN, patient_id="amelia-patient")
+    shows(fake_api, replace(episode(plan), partner=DANIEL))
+    row = replace(
+        PLAN.medications[0], drug="Doxycycline", dose=100, unit="mg", times=("18:00",), end_day=None
+    )
+    early = replace(plan, id="p-2", episode_id="e-1", start_date=date(2026, 11, 1), medications=(row,))
+    his = replace(
+        early, id="p-3", patient_id="daniel-patient", medications=(replace(row, drug="Prednisolone"),)
+    )
+    fake_api.gives(LIST_PROTOCOLS, [plan, early, his])
+    at("25 12:00")
+    days = visitor("amelia").get("/episodes/e-1/medication").select(".plan-days dd")
+    expected = "08:00 Cetrorelix 0.25 mg 18:00 Doxycycline 100 mg 19:00 Follitropin 225 units"
+    assert days[0].words.startswith(expected)
+    assert not any("Prednisolone" in day.words for day in days)
+
+
 @pytest.mark.parametrize("treatment", ["e-1", None, "e-2"])
 def test_a_plan_whose_treatment_is_not_there_is_named_on_home(
     visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], treatment: str | None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
+from operator import itemgetter
 
 from flask import g, url_for
 from markupsafe import Markup
@@ -254,13 +255,22 @@ class EpisodeView:
 
     @cached_property
     def coming_days(self) -> list[tuple[date, list[DoseLine]]]:
-        """The next six days with their doses, also those without any; none if no dose is due in them."""
+        """The next six days with their doses, also those without any; none if no dose is due in them.
+
+        Those of its owner's further plans are among them.
+        """
         dates = [today() + timedelta(days=ahead) for ahead in range(1, 7)]
-        days = [
-            (on, [self.words.line(dose) for dose in doses_on(self.protocol, self.episode, on)])
-            for on in dates
-        ]
+        days = [(on, self._lines_on(on)) for on in dates]
         return days if any(doses for _on, doses in days) else []
+
+    def _lines_on(self, on: date) -> list[DoseLine]:
+        found: list[tuple[tuple[int, Sequence[object]], DoseLine]] = []
+        for plan in (self.protocol, *self.further_plans):
+            if plan and plan_of(plan, self.episode, self.person) == self.plan_of:
+                first, words = plan.day_on(on) or 0, PlanWords(plan, is_plain=self.person.is_patient)
+                for dose in doses_on(plan, self.episode, on):
+                    found.append(((dose.day - first, dose.moment[1:]), words.line(dose)))
+        return [line for _moment, line in sorted(found, key=itemgetter(0))]
 
     @cached_property
     def plan_notice(self) -> PlanNotice | None:
