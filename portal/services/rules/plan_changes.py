@@ -15,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import structs
 
+from portal.config.medicines import folded_drug
 from portal.config.routes import route_of
 from portal.config.units import unit_of
 from portal.services.protocols import Medication, Protocol, ProtocolStatus
@@ -135,16 +136,11 @@ def changed(before: PlanSnapshot, plan: Protocol, on: date) -> PlanChange | None
     after = snapshot_of(plan)
     if after == before:
         return None
-    names = {_name(row.drug): row.drug for row in (*before.medications, *after.medications)}
+    names = {folded_drug(row.drug): row.drug for row in (*before.medications, *after.medications)}
     was, is_now = _Calendar(before, on), _Calendar(after, on)
     until = min(max(was.last, is_now.last), on + timedelta(days=_MOST_DAYS))
     doses = tuple(_changes(was, is_now, names, until)) if plan.is_active else ()
     return PlanChange(plan.last_modification_time, doses, status) if doses or status else None
-
-
-def _name(drug: str) -> str:
-    """A medicine's name to compare with others."""
-    return " ".join(drug.casefold().split())
 
 
 def _changes(before: _Calendar, after: _Calendar, names: dict[str, str], until: date) -> Iterator[DoseChange]:
@@ -217,7 +213,7 @@ class _Calendar:
         """What is taken of a medicine, by date."""
         if self._start is None:
             return {}
-        mine = [course for course in self._courses if _name(course.medication.drug) == drug]
+        mine = [course for course in self._courses if folded_drug(course.medication.drug) == drug]
         today = (self._on - self._start).days + 1
         found: _Portions = {}
         for day in range(today, today + (until - self._on).days + 1):
