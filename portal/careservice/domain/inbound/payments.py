@@ -57,11 +57,9 @@ def take_payment(session: Session, event: PaymentEvent) -> str | None:
     payment.amount, payment.currency = paid.amount, paid.currency.upper()
     payment.succeeded, payment.told_at = succeeded, now()
     session.add(payment)
-    embryos, is_storage = (
-        _paid_for(session, tenant_id, paid.metadata),
-        paid.metadata.get("purpose") == "storage",
-    )
-    is_applied = not (succeeded and is_storage) or _is_extended(embryos, paid.metadata)
+    embryos = _paid_for(session, tenant_id, paid.metadata)
+    is_for_storage = succeeded and paid.metadata.get("purpose") == "storage"
+    is_applied = not is_for_storage or _is_extended(embryos, paid.metadata)
     _announce(session, tenant_id, payment, paid.metadata, embryos, is_applied=is_applied)
     return paid.id
 
