@@ -67,6 +67,7 @@ class Gap(StrEnum):
     FORMS_UNREADABLE = "forms unreadable"
     FORMS_PARTLY_READ = "forms partly read"
     NO_FORM = "no form"
+    PATIENT_UNKNOWN = "patient unknown"
     NOT_SIGNED = "not signed"
     NOT_NAMED = "not named"
     PARTY_MISSING = "party missing"
@@ -189,7 +190,7 @@ def _allowing(
         )
     if unnamed := next((form for form in of_patient if form.is_signed), None):
         return Missing(Gap.NOT_NAMED, unnamed)
-    return Missing(Gap.NO_FORM)
+    return Missing(Gap.NO_FORM if embryo.patient_id else Gap.PATIENT_UNKNOWN)
 
 
 def _unsigned(form: ConsentForm, episode: Episode) -> tuple[str, ...]:

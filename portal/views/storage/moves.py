@@ -129,6 +129,8 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
             return _("None of the patient’s forms that could be read allows it; not all could be read.")
         case Gap.NO_FORM:
             return _("No signed form allows it.")
+        case Gap.PATIENT_UNKNOWN:
+            return _("The clinic’s system hasn’t said whose embryo this is, so no form can be matched to it.")
         case Gap.NOT_NAMED:
             if missing.form is None or missing.form.embryo_storage_ids is None:
                 return _("The signed form doesn’t say which embryos it is about.")

@@ -94,6 +94,10 @@ def test_each_fault_of_the_form_prevents_the_thaw(changes: dict[str, Any], gap: 
     assert gaps(lost) == ([gap] if gap is not Gap.TREATMENT_UNKNOWN else [])
 
 
+def test_an_embryo_that_names_no_patient_is_not_said_to_lack_a_form() -> None:
+    assert gaps(move(EmbryoStatus.THAWED, TREATMENT, patient_id=None)) == [Gap.PATIENT_UNKNOWN]
+
+
 def test_a_signature_on_paper_that_names_no_account_counts_as_the_signers() -> None:
     asked = tuple(Signer(role=one.role, person_id=one.person_id, name=one.name) for one in SIGNED)
     on_paper = (SIGNED[0], replace(SIGNED[1], person_id=None), SIGNED[2])
