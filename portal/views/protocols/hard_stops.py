@@ -4,6 +4,7 @@ egg collection. Each has to be answered before the plan is sent, by typing the s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 
@@ -105,11 +106,18 @@ def _gaps(plan: Plan, collection: Appointment | None) -> list[_Gap]:
             hours = (collection.start - moment).total_seconds() / 3600
             told = _(
                 "%(hours)s h before egg collection, %(moment)s",
-                hours=number(round(hours, 1)),
+                hours=number(_to_a_tenth(hours)),
                 moment=in_a_row(filter(None, (visit_time(collection), visit_doubt(collection))), " · "),
             )
             found.append(_Gap(index, hour, hours, told))
     return found
+
+
+def _to_a_tenth(hours: float) -> float:
+    """Round these hours away from the usual ones, so that 33 h 59 min doesn't read as 34."""
+    if hours < EARLIEST:
+        return math.floor(hours * 10) / 10
+    return math.ceil(hours * 10) / 10 if hours > LATEST else round(hours, 1)
 
 
 def _trigger_hard_stops(plan: Plan, collection: Appointment | None) -> list[HardStop]:

@@ -149,18 +149,27 @@ def clinic(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("clinic")
 @pytest.mark.parametrize(
-    ("minutes", "is_asked"), [(33 * 60 + 59, True), (34 * 60, False), (37 * 60, False), (37 * 60 + 1, True)]
+    ("minutes", "told"),
+    [
+        (33 * 60 + 54, "33.9 h"),
+        (33 * 60 + 59, "33.9 h"),
+        (34 * 60, None),
+        (37 * 60, None),
+        (37 * 60 + 1, "37.1 h"),
+    ],
 )
-def test_a_trigger_that_does_not_fit_its_egg_collection_is_asked_about(minutes: int, is_asked: bool) -> None:
+def test_a_trigger_that_does_not_fit_its_egg_collection_is_asked_about(
+    minutes: int, told: str | None
+) -> None:
     injected = datetime(2026, 11, 11, 21, tzinfo=UTC)
     collection = Appointment(id="a", start=injected + timedelta(minutes=minutes))
     plan = Plan(start_date="2026-11-01", medications=(ROW, TRIGGER))
     found = hard_stops(plan, plan, collection)
     assert [(stop.name, stop.wanted, stop.label) for stop in found] == [
         ("again-1-2100", "21:00", "Type the hour of the trigger again: 21:00")
-    ] * is_asked
+    ] * (told is not None)
     for stop in found:
-        assert stop.text.startswith(f"The trigger is {round(minutes / 60)} h before egg collection")
+        assert stop.text.startswith(f"The trigger is {told} before egg collection")
         assert stop.text.endswith("Usual are 34 to 37 hours.")
     assert hard_stops(plan, plan, None) == hard_stops(plan, replace(plan, start_date=""), collection) == []
 
