@@ -24,6 +24,14 @@ CASE = f"/cases/{sample_id('case', 'amelia')}/edit?episode={sample_id('episode',
 PROTOCOL = f"/protocols/{sample_id('protocol', 'amelia')}/edit"
 EPISODE = f"/episodes/{sample_id('episode', 'amelia-1')}"
 
+NOTE_SUBMITTED = """() => {
+  const { submit } = HTMLFormElement.prototype;
+  HTMLFormElement.prototype.submit = function () {
+    sessionStorage.shown = this.checkVisibility();
+    submit.call(this);
+  };
+}"""
+
 scripts_or_none = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 LeaveIn = Callable[[Seen, float], None]
 
@@ -83,8 +91,10 @@ def test_text_typed_when_the_session_ended_is_restored(visit: SignIn, leave_in: 
     expect(amelia.page.locator("body > :not(script)")).to_have_count(1)
     expect(amelia.page).to_have_title("You are signed out")
     amelia.page.clock.fast_forward("01:00")  # nothing looks for news any more
+    amelia.page.evaluate(NOTE_SUBMITTED)
     amelia.page.keyboard.press("Enter")
     amelia.sees(NOTICE)
+    assert amelia.page.evaluate("sessionStorage.shown") == "false", "whoever presses it sees what was typed"
     expect(amelia.page).to_have_url(re.compile(r"/me$"))
     expect(field).to_have_value("Ame, half typed")
     amelia.follow("Show it as it is saved instead")
@@ -245,7 +255,11 @@ def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn,
     dialog = amelia.page.locator("#session-warning")
     expect(dialog).to_be_visible()
     amelia.page.clock.fast_forward("00:05")  # a busy machine leaves out seconds
-    expect(dialog.get_by_role("status")).to_have_text(re.compile(r"signed out in 0:5\d"))
+    said, countdown = dialog.get_by_role("status"), dialog.locator("[data-countdown]")
+    expect(said).to_have_text(re.compile(r"signed out in 0:5\d"))
+    told, shown = said.inner_text(), countdown.inner_text()
+    expect(countdown).not_to_have_text(shown)
+    expect(said).to_have_text(told)  # it is read out each half minute, not each second
     amelia.page.clock.fast_forward("01:01")
     expect(dialog).to_have_accessible_name("You are signed out")
     expect(dialog).to_have_accessible_description(re.compile("Sign in to go on from here"))

@@ -16,6 +16,18 @@ from tests.browser.pages import Reading, Receipt
 from tests.support.signing import fresh_form
 from tests.support.stack import PASSWORD, SECRETS, PortalThread
 
+VOICES = """
+const voices = [{ lang: "en-GB", localService: false }, { lang: "es-ES", localService: true }];
+window.spoken = [];
+window.SpeechSynthesisUtterance = class { constructor(text) { this.text = text; } };
+Object.assign(speechSynthesis, { getVoices: () => voices, speak: (said) => spoken.push(said), cancel: () => {} });
+window.installVoice = () => {
+  voices.push({ lang: "en-US", localService: true });
+  speechSynthesis.dispatchEvent(new Event("voiceschanged"));
+};
+"""
+"""A device with an English voice of somebody else's server and a Spanish one of its own, until an English one is installed."""
+
 
 @pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no-scripts"])
 def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_once(
@@ -26,11 +38,14 @@ def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_onc
     amelia = visit("amelia", javascript=javascript, width=390, height=844)
     page, documents = amelia.page, list[str]()
     page.on("response", lambda answer: documents.extend(_document(answer, page)))
+    page.add_init_script(VOICES)
 
     page.locator(f'#main a[href="{form}/sign"]').click()
     reading = Reading(page, amelia.origin)
     clause = reading.main.locator(".clause .as-written").first.inner_text()
     with_text = [clause in reading.main.inner_text()]
+    if javascript:
+        _is_read_aloud_by_own_voice_alone(page)
     statements = reading.have_read()
     with_text.append(clause in page.locator("body").inner_text())
     for box in statements.main.get_by_role("checkbox").all():
@@ -55,6 +70,8 @@ def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_onc
     assert page.evaluate("document.documentElement.scrollHeight") <= 2 * 844
     expect(page.get_by_role("link", name="Download as PDF")).to_be_in_viewport()
     expect(page.get_by_text("SHA-256").first).to_be_hidden()
+    if javascript:
+        _is_copied(page)
 
     to_sign = len(documents)
     amelia.go("/consents").follow("Consent to IVF")
@@ -62,6 +79,29 @@ def test_a_form_is_signed_from_home_within_five_documents_and_its_text_shown_onc
     amelia.press("Withdraw consent")
     amelia.sees("No reason given")
     assert len(documents) - to_sign < to_sign, "withdrawing takes fewer pages than signing"
+
+
+def _is_read_aloud_by_own_voice_alone(page: Page) -> None:
+    button = page.get_by_role("button", name="Read it aloud")
+    expect(button).to_be_hidden()
+    page.evaluate("installVoice()")
+    button.click()
+    said = page.evaluate("spoken.map(({ text, lang, voice }) => [text, lang, voice.localService])")
+    assert said[0][0] == page.locator(".paper h1").inner_text()
+    assert len(said) > page.locator(".clause-text").count()
+    assert {tuple(one[1:]) for one in said} == {("en-US", True)}
+    expect(button).to_be_hidden()
+    page.evaluate("spoken.at(-1).onend()")
+    expect(button).to_be_visible()
+
+
+def _is_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    copy = page.locator("[data-copy]").last
+    copy.evaluate("(button) => button.closest('details')?.setAttribute('open', '')")
+    copy.click()
+    expect(copy).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == copy.get_attribute("data-copy")
 
 
 def _document(answer: Response, page: Page) -> list[str]:
