@@ -40,6 +40,7 @@ def test_the_plan_has_a_line_with_a_box_for_each_dose(amelia: Visitor) -> None:
     document = PdfReader(io.BytesIO(answer.content))
     words = " ".join(" ".join(page.extract_text() for page in document.pages).split())
     assert document.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    assert "/AcroForm" not in document.trailer["/Root"], "a plan isn't sealed"
     assert "Day by day" in words
     assert "Until trigger" in words
     assert words.count("rFSH (follitropin alfa)") == 1 + 9, "none on the evening of the trigger"
