@@ -169,6 +169,10 @@ def test_a_partner_cant_tick(visitor: SignIn, fake_api: FakeApi, at: Callable[[s
     page = daniel.get("/episodes/e-1")
     assert "These are Millie’s medicines." in card(daniel) and not page.select("#tonight form")
     assert daniel.post("/episodes/e-1/doses", {"dose": "x"}, status=404)
+    at("26 03:00")
+    told = card(visitor("daniel"))
+    assert "Wed 25 Nov, 19:00" in told and "not ticked off" not in told, "nor know what was"
+    assert "not ticked off" in card(visitor("amelia"))
 
 
 @pytest.mark.parametrize(
