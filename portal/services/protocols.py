@@ -281,10 +281,10 @@ def list_plans_of(care: Care, episode_id: str) -> Listed[Protocol]:
     )
 
 
-def list_active_plans(care: Care) -> Listed[Protocol]:
-    """The plans that the reader may see and that are followed, of every treatment."""
-    plans = list_protocols(care, limit=_PLANS, status=ProtocolStatus.ACTIVE)
-    return plans.listed.where(lambda plan: plan.is_active)
+def list_begun_plans(care: Care) -> Listed[Protocol]:
+    """The plans that the reader may see and that are no drafts, of every treatment: also those on hold, and ended ones."""
+    plans = list_protocols(care, limit=_PLANS)
+    return plans.listed.where(lambda plan: plan.status != ProtocolStatus.DRAFT)
 
 
 def create_protocol(care: Care, draft: ProtocolDraft, *, operation: str | None = None) -> Protocol | None:

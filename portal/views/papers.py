@@ -22,7 +22,7 @@ from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
 from portal.views.conversations.view import is_mine
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
-from portal.views.episodes.further_plans import read_active_plans
+from portal.views.episodes.further_plans import read_plans
 from portal.views.episodes.lookup import reachable
 from portal.web.doses import medicines_of, plan_of
 from portal.web.filters import in_a_row, isolate, now, today
@@ -54,7 +54,7 @@ def index(care: Care, person: Person) -> Response:
         lambda: all_consents(care),
         lambda: list_conversations(care, limit=_MOST_CONVERSATIONS, include_archived=True).listed,
         lambda: reachable(care, person),
-        lambda: read_active_plans(care),
+        lambda: read_plans(care),
     )
     plans = needed(active)
     episodes = () if isinstance(found, CareError) else found.newest_first

@@ -22,7 +22,7 @@ from portal.services.rules.doses import remaining
 from portal.values import Value
 from portal.views import help
 from portal.views.consents.list import Item, group, with_text_in_doubt
-from portal.views.episodes.further_plans import read_active_plans
+from portal.views.episodes.further_plans import read_plans
 from portal.views.episodes.lookup import (
     MOST_REMEMBERED,
     every_notification,
@@ -50,7 +50,7 @@ class TreatmentRegion(Value, frozen=True):
     """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
     `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more;
-    `other_plans` are active ones of no treatment that they can reach, as after sharing has ended.
+    `other_plans` are ones that are active or on hold, of no treatment that they can reach, as after sharing has ended.
     """
 
     views: tuple[EpisodeView, ...]
@@ -71,7 +71,9 @@ class TreatmentRegion(Value, frozen=True):
     def further_plan_ids(self) -> list[str]:
         """The plans shown that no treatment's record holds."""
         told = [tonight.further_plan for tonight in self.tonight if tonight.further_plan]
-        return [*told, *(plan.id for plan in self.other_plans)]
+        held = {view.protocol.id for view in self.views if view.protocol}
+        changed = [notice.plan.id for notice in self.plan_notices if notice.plan.id not in held]
+        return list(dict.fromkeys((*told, *changed, *(plan.id for plan in self.other_plans))))
 
     @property
     def is_pressing(self) -> bool:
@@ -131,7 +133,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         lambda: newest_unread(care),
         lambda: None if are_all else every_notification(care),
         lambda: _ongoing(care, ids),
-        lambda: read_active_plans(care),
+        lambda: read_plans(care),
     )
     if isinstance(found, Found):
         told = news if isinstance(all_news, CareError | None) else all_news
@@ -261,14 +263,16 @@ def _further_plans(
 def _plans_elsewhere(
     found: Found, further: Mapping[str, tuple[Protocol, ...]], plans: Sequence[Protocol]
 ) -> tuple[Protocol, ...]:
-    """The plans with doses to come of no treatment that this person can reach: whether those of another go on, it says itself."""
+    """The plans on hold or with doses to come of no treatment that this person can reach: whether others go on, it says itself."""
     told = {plan.id for plans_ in further.values() for plan in plans_}
     told |= {episode.protocol.id for episode in found.episodes if episode.protocol}
     reached = {*remembered(), *(episode.id for episode in found.episodes)} - found.absent
     return tuple(
         plan
         for plan in plans
-        if plan.id not in told and plan.episode_id not in reached and remaining(plan, None, today())
+        if plan.id not in told
+        and plan.episode_id not in reached
+        and (plan.is_on_hold or remaining(plan, None, today()))
     )
 
 
@@ -298,7 +302,7 @@ def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
     is_known, ids = knows_all(), remembered()
     read, plans = gather(
         lambda: _ongoing(care, ids) if is_known else reachable(care, person, MOST_REMEMBERED),
-        lambda: read_active_plans(care),
+        lambda: read_plans(care),
     )
     found = needed(read)
     if is_known:

@@ -219,6 +219,22 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
     assert "200 mg instead of 100 mg" in daniel.get("/").words
     daniel.get("/").form(notice).submit()
     assert "instead of" not in daniel.get("/").words
+    paused = replace(higher, status=ProtocolStatus.ON_HOLD, name="Antibiotics")
+    fake_api.gives(LIST_PROTOCOLS, [plan, paused])
+    fake_api.gives(READ_PROTOCOL, paused, id_="p-2")
+    for path in paths:
+        (told,) = (card.words for card in daniel.get(path).select(".tonight") if "on hold" in card.words)
+        assert "Antibiotics The medicine plan is on hold. Call the clinic before the next dose" in told, path
+        assert "Doxycycline" not in told, path
+        asked = [card["hx-get"] for card in daniel.get(path).select(".tonight-cards")]
+        assert ["plan=p-2" in address for address in asked] in ([False, True], [True, False]), path
+    ended = replace(higher, status=ProtocolStatus.COMPLETED, name="Antibiotics")
+    fake_api.gives(LIST_PROTOCOLS, [plan, ended])
+    fake_api.gives(READ_PROTOCOL, ended, id_="p-2")
+    words = daniel.get("/").words
+    assert "Antibiotics" in words and "The plan is completed now." in words
+    daniel.get("/").form("/protocols/p-2/seen").submit()
+    assert all("Antibiotics" not in daniel.get(path).words for path in paths)
     fake_api.refuses(LIST_PROTOCOLS, 403)
     assert "can’t be shown right now" not in daniel.get("/").words + daniel.get("/episodes/e-1").words
     fake_api.refuses(LIST_PROTOCOLS, 500)
@@ -267,5 +283,7 @@ def test_a_plan_whose_treatment_is_not_there_is_named_on_home(
     fake_api.gives(READ_EPISODE, over)
     is_named = bool(daniel.get("/").select("#treatment a[href='/protocols/p-1']"))
     assert is_named is (treatment != "e-1"), "it ended with its treatment"
+    fake_api.gives(LIST_PROTOCOLS, [replace(plan, status=ProtocolStatus.ON_HOLD)])
+    assert bool(daniel.get("/").select("#treatment a[href='/protocols/p-1']")) is is_named
     fake_api.gives(LIST_PROTOCOLS, [replace(plan, start_date=date(2026, 10, 1))])
     assert not daniel.get("/").select("#treatment a[href='/protocols/p-1']"), "no dose is left"

@@ -13,7 +13,7 @@ from portal.services.listed import Listed
 from portal.services.protocols import Protocol, list_plans_of
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
-from portal.views.episodes.further_plans import read_active_plans
+from portal.views.episodes.further_plans import read_plans
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
 from portal.views.episodes.separation import NOT_READ, read_forms
 from portal.views.episodes.show import (
@@ -67,7 +67,7 @@ def index(care: Care, person: Person) -> Response:
     """List the person's episodes, newest first; for staff those that they opened last. A patient's only one is opened."""
     found = reachable(care, person, MOST_RECENT if person.is_staff else MOST_REMEMBERED)
     if person.is_patient and found.is_only_one:
-        return _overview(found.episodes[0], person, read_active_plans(care))
+        return _overview(found.episodes[0], person, read_plans(care))
     audit.shown("episode.list", "episode", [episode.id for episode in found.episodes])
     page = EpisodesPage(
         episodes=[EpisodeView(episode, person) for episode in found.newest_first],
@@ -84,7 +84,7 @@ def show(care: Care, person: Person, episode_id: str) -> Response:
     if person.is_staff:
         episode = get_episode(care, episode_id)
         return show_tab(EpisodeView(episode, person, read_forms(care, episode)), OverviewPage)
-    read, plans = gather(lambda: get_episode(care, episode_id), lambda: read_active_plans(care))
+    read, plans = gather(lambda: get_episode(care, episode_id), lambda: read_plans(care))
     return _overview(needed(read), person, needed(plans))
 
 

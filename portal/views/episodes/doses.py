@@ -20,10 +20,11 @@ bp = Blueprint("doses", __name__)
 
 
 class DosesPage(Page, template="episodes/doses.html"):
-    """The doses around now, for a page that shows them; `place` is which: home, overview or medication."""
+    """The doses around now, for a page that shows them; `place` is which: home, overview or medication; `is_first` among its cards."""
 
     tonight: Tonight
     place: str
+    is_first: bool
 
 
 @bp.get("/<record:episode_id>/doses")
@@ -34,7 +35,10 @@ def show(care: Care, person: Person, episode_id: str) -> Response:
     tonight = _read(care, person, episode_id, request.args.get("plan"))
     if request.args.get("known") == tonight.digest:
         return make_response("", 204)
-    return render(DosesPage(tonight=tonight, place=request.args.get("place", "")), fragment="tonight")
+    page = DosesPage(
+        tonight=tonight, place=request.args.get("place", ""), is_first="beside" not in request.args
+    )
+    return render(page, fragment="tonight")
 
 
 @bp.post("/<record:episode_id>/doses")

@@ -7,15 +7,15 @@ from portal.services.client import Care
 from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
 from portal.services.gather import attempt
 from portal.services.listed import Listed
-from portal.services.protocols import Protocol, list_active_plans
+from portal.services.protocols import Protocol, list_begun_plans
 from portal.web import modules
 
 
-def read_active_plans(care: Care) -> Listed[Protocol]:
-    """A patient's active plans; none where the API keeps them from patients, and not whole where they can't be read."""
+def read_plans(care: Care) -> Listed[Protocol]:
+    """A patient's plans but drafts; none where the API keeps them from patients, and not whole where they can't be read."""
     if Module.MEDICINES in modules.off():
         return Listed[Protocol]()
-    plans = attempt(lambda: list_active_plans(care))
+    plans = attempt(lambda: list_begun_plans(care))
     if isinstance(plans, CareError):
         return Listed[Protocol](is_whole=isinstance(plans, NotAllowed | NotFound | NotOffered))
     return plans

@@ -349,11 +349,11 @@ class EpisodeView:
 
     @cached_property
     def further_tonights(self) -> list[Tonight]:
-        """The doses around now of the active further plans that have any, for patients."""
+        """The doses around now of the further plans that have any, or why one that hasn't ended has none, for patients."""
         if not self.person.is_patient:
             return []
-        active = (plan for plan in self.further_plans if plan.is_active)
-        found = (tonight_of(self.episode, self.person, self.alerts, plan) for plan in active)
+        ongoing = (plan for plan in self.further_plans if not plan.is_ended)
+        found = (tonight_of(self.episode, self.person, self.alerts, plan) for plan in ongoing)
         return [tonight for tonight in found if tonight and tonight.says_something]
 
     def alerts_beside(self, tonight: Tonight | None) -> list[ClinicAlert]:
