@@ -157,7 +157,7 @@ def get_episode(caller: Caller, episode_id: str) -> EpisodeRecord:
     """One episode; patients see their own, partners those of a patient who shares their care with them."""
     session, actor = database.session(), caller.actor
     episode = episodes.find(session, actor, episode_id)
-    protocol = protocols.of_episode(session, episode)
+    protocol = protocols.of_episode(session, actor, episode)
     embryos, results = _embryos(session, actor, episode)
     return EpisodeRecord(
         id=episode.id,

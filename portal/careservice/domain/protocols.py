@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated
 
 import msgspec
-from sqlalchemy import ForeignKey, Select, String, case, func, or_, select
+from sqlalchemy import ForeignKey, Select, String, and_, case, func, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from portal.careservice.database import Base, Id
@@ -122,14 +122,24 @@ class ProtocolPlan(msgspec.Struct, rename="camel", kw_only=True):
 
 
 def visible(session: Session, actor: Actor) -> Select[FertilityProtocol]:
-    """The protocols that `actor` may see: staff all of their clinic's, patients their own and their episodes'."""
+    """The protocols that `actor` may see: staff all of their clinic's, patients their own and their episodes'.
+
+    The other person's plan in such an episode is seen while care is shared, whichever of the two shares it.
+    """
     chosen = select(FertilityProtocol).where(FertilityProtocol.tenant_id == actor.tenant_id)
     if actor.is_staff:
         return chosen
     return chosen.where(
         or_(
             FertilityProtocol.patient_id.in_(sharing.own_records(actor)),
-            FertilityProtocol.episode_id.in_(episodes.visible_ids(session, actor)),
+            and_(
+                FertilityProtocol.episode_id.in_(episodes.visible_ids(session, actor)),
+                or_(
+                    FertilityProtocol.patient_id.is_(None),
+                    FertilityProtocol.patient_id.in_(sharing.sharing_with(session, actor)),
+                    FertilityProtocol.patient_id.in_(sharing.shared_by(session, actor)),
+                ),
+            ),
         )
     )
 
@@ -238,8 +248,8 @@ def _require_sound(session: Session, actor: Actor, plan: ProtocolPlan) -> None:
         raise Invalid("Two medications have the same id.", "medications")
 
 
-def of_episode(session: Session, episode: Episode) -> FertilityProtocol | None:
-    """The protocol that an episode follows.
+def of_episode(session: Session, actor: Actor, episode: Episode) -> FertilityProtocol | None:
+    """The protocol that an episode follows, of those that `actor` may see.
 
     One that is active or on hold comes before any other, for it is the partner who may take the medicines; among those, its
     patient's before the partner's, an active one, one on hold, the newest.
@@ -251,7 +261,7 @@ def of_episode(session: Session, episode: Episode) -> FertilityProtocol | None:
         else_=2,
     )
     found = session.scalars(
-        select(FertilityProtocol)
+        visible(session, actor)
         .where(FertilityProtocol.episode_id == episode.id)
         .order_by(
             case((is_followed, 0), else_=1),

@@ -29,6 +29,15 @@ def sharing_with(session: Session, actor: Actor) -> Select[str]:
     )
 
 
+def shared_by(session: Session, actor: Actor) -> Select[str | None]:
+    """The ids of the patients with whom `actor` shares their care today."""
+    return select(Relationship.related_patient_id).where(
+        Relationship.tenant_id == actor.tenant_id,
+        Relationship.patient_id.in_(own_records(actor)),
+        in_force(clinics.today(session, actor.tenant_id)),
+    )
+
+
 def in_force(day: date) -> ColumnElement[bool]:
     """The condition that selects the relationships that share their patient's care on `day`.
 

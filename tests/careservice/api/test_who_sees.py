@@ -21,6 +21,7 @@ from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import Abnormality, PgtResult
 from portal.careservice.domain.policies import ClinicPolicy
+from portal.careservice.domain.protocols import FertilityProtocol
 from portal.careservice.identity.tables import Tenant
 from portal.careservice.ids import new_id, sample_id
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, EPISODES, GRACE_EPISODE, form, patient
@@ -249,6 +250,18 @@ def test_a_relationship_without_dependents_is_deleted(clinic: Clinic) -> None:
 
 
 # What belongs to one person
+
+
+def test_the_partners_plan_leaves_the_patients_treatment_when_sharing_ends(clinic: Clinic) -> None:
+    plan = clinic.get("amelia", EPISODE)["protocol"]["id"]
+    change(clinic, FertilityProtocol, plan, patient_id=sample_id("patient", "daniel"))
+    path = f"{PROTOCOLS}/{plan}"
+    assert clinic.get("amelia", EPISODE)["protocol"]["id"] == clinic.get("amelia", path)["id"] == plan
+    assert clinic("amelia", "DELETE", RELATIONSHIPS + SHARED).status_code == 204
+    assert clinic.get("amelia", EPISODE)["protocol"] is None
+    assert clinic("amelia", "GET", path).status_code == 404
+    assert plan not in {one["id"] for one in clinic.get("amelia", PROTOCOLS)["items"]}
+    assert clinic.get("daniel", path)["id"] == clinic.get("nora", EPISODE)["protocol"]["id"] == plan
 
 
 def test_a_partners_record_is_reduced_to_names(clinic: Clinic) -> None:
