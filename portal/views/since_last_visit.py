@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -27,6 +28,8 @@ from portal.web.text_language import with_lang
 from portal.web.visit_times import visit_doubt, visit_time
 
 Id = tuple[str, ...]
+_SCAN = re.compile("scan|ultraso|sonogra|blood|monitor|ecograf|ecógraf|análisis|sangre|سونار|الدم")
+"""An event that tells what its day's measurements tell."""
 
 
 class Row(Value, frozen=True):
@@ -193,7 +196,7 @@ def _scan(measured: MonitoringDay, href: str) -> Row:
 
 
 def _events(view: EpisodeView, within: Id) -> _Kind:
-    """What happened, but for the days of scans, which are told as such."""
+    """What happened, but for the events of scans that are told as such."""
     scanned = {measured.date for measured in view.measurements.days}
     timeline = url_for("episodes.timeline", episode_id=view.episode.id)
     return _Kind(
@@ -202,7 +205,9 @@ def _events(view: EpisodeView, within: Id) -> _Kind:
             (
                 ("event", event.id),
                 None
-                if event.occurred_at and local(event.occurred_at).date() in scanned
+                if event.occurred_at
+                and local(event.occurred_at).date() in scanned
+                and _SCAN.search(f"{event.kind} {event.title}".casefold())
                 else partial(_event, event, timeline),
             )
             for event in view.events

@@ -154,6 +154,11 @@ def test_what_was_told_with_something_else_isnt_new_without_it(
     at("24 13:00")
     shows(fake_api, replace(with_scan, monitoring=()), FORM)
     assert told(visitor("amelia")) == []
+    at("24 17:00")
+    trigger = replace(scanned, id="t-2", title="Trigger given")
+    shows(fake_api, replace(with_scan, timeline=(scanned, trigger)), FORM)
+    (row,) = told(visitor("amelia"))
+    assert row.startswith("Trigger given"), "it happened on the day of a scan, and is none"
 
 
 SCANNED = MonitoringDay(date=date(2026, 11, 23), follicles=Follicles(left=(12,)), verified=True)
