@@ -28,6 +28,7 @@ _ASKS = ".//input[not(@type='hidden' or @type='submit' or @type='search')] | .//
 _TYPED = "input:not([type=hidden]):not([type=submit]):not([type=checkbox]):not([type=radio]), textarea"
 # Signing out would end the walk, and a new language would change it.
 _NOT_SENT = ("/sign-out", "/language", "/me/devices")
+_NO_PAGES = (".pdf", ".ics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ class Collector(Visitor):
     def _links(self, page: Page) -> Iterator[str]:
         for link in page.tree.xpath("//a[not(@download)]/@href | //iframe/@src"):
             url = urljoin(page.url, str(link)).partition("#")[0]
-            if url.startswith(self.origin + "/") and not url.startswith(self.origin + "/static/"):
+            is_here = url.startswith(self.origin + "/") and not url.startswith(self.origin + "/static/")
+            if is_here and not urlsplit(url).path.endswith(_NO_PAGES):
                 yield url
 
     def send_blank(self, pages: Iterable[Page]) -> None:
