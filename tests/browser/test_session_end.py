@@ -250,6 +250,7 @@ def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn,
     amelia = visit("amelia")
     amelia.page.clock.install()
     amelia.go("/me")
+    amelia.page.get_by_label("Preferred name").fill("Half typed")
     amelia.page.clock.pause_at(time.time() + 10)  # a busy machine takes its time
     leave_in(amelia, 63)
     amelia.page.clock.fast_forward("28:00")
@@ -268,6 +269,9 @@ def test_an_unanswered_warning_is_repeated_until_the_session_ends(visit: SignIn,
     expect(dialog).to_have_accessible_name("You are signed out")
     expect(dialog).to_have_accessible_description(re.compile("Sign in to go on from here"))
     expect(dialog.get_by_role("button", name="Sign in again")).to_be_focused()
+    amelia.page.evaluate("void (window.fetch = (_, { body }) => (sessionStorage.handedIn = body))")
+    amelia.page.goto(f"{amelia.origin}/portal.webmanifest")  # leaves the page instead of signing in
+    assert "Half+typed" in str(amelia.page.evaluate("sessionStorage.handedIn"))
 
 
 @pytest.mark.asvs("14.3.1")
