@@ -23,7 +23,6 @@ from portal.views.episodes.show import (
     EmbryosPage,
     MedicationPage,
     MonitoringPage,
-    OtherPlan,
     OverviewPage,
     TabPage,
     TeamPage,
@@ -126,7 +125,7 @@ def medication(care: Care, person: Person, episode_id: str) -> Response:
         MedicationPage,
         others=others
         if isinstance(others, CareError)
-        else others.through(lambda them: [OtherPlan(plan, plan_of(plan, episode, person)) for plan in them]),
+        else others.through(lambda them: [(plan, plan_of(plan, episode, person)) for plan in them]),
     )
 
 

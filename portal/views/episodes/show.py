@@ -69,13 +69,6 @@ class TabPage(Page, about="episode"):
     is_part: bool
 
 
-class OtherPlan(Value, frozen=True):
-    """A further plan of a treatment; `whose` is empty for the reader's own, or for staff the patient's."""
-
-    plan: Protocol
-    whose: str
-
-
 class OverviewPage(TabPage, template="episodes/overview.html"):
     """The state of the treatment; `are_plans_lost` if a patient's further plans couldn't all be read."""
 
@@ -96,11 +89,12 @@ class MonitoringPage(TabPage, template="episodes/monitoring.html"):
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
-    """The plan's medicines; `others` are the treatment's plans besides the one that its record holds, with whose each is."""
+    """The plan's medicines; `others` are the treatment's further plans, each with whose it is: empty for the reader's own, or for
+    staff the patient's."""
 
     name = "medication"
     module = Module.MEDICINES
-    others: Listed[OtherPlan] | CareError
+    others: Listed[tuple[Protocol, str]] | CareError
 
 
 class AppointmentsPage(TabPage, template="episodes/appointments.html"):
