@@ -58,14 +58,16 @@ def _line_now() -> Line | None:
         until = clock_time(datetime.combine(local_now.date(), closes, local_now.tzinfo))
         return Line(contact.telephone, False, _("Open until %(time)s.", time=until), other)
     opening = contact.next_opening(local_now)
-    note = (
-        _("The clinic opens %(day)s at %(time)s.", day=day(opening), time=clock_time(opening))
-        if opening
-        else ""
-    )
+    note = _opens(opening, local_now) if opening else ""
     if contact.out_of_hours and opening:
         return Line(contact.out_of_hours, True, note, contact.telephone if other else None)
     return Line(contact.telephone, False, note, other)
+
+
+def _opens(opening: datetime, local_now: datetime) -> str:
+    if opening.date() == local_now.date():
+        return _("The clinic opens today at %(time)s.", time=clock_time(opening))
+    return _("The clinic opens %(day)s at %(time)s.", day=day(opening), time=clock_time(opening))
 
 
 def reply_time() -> str:
