@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -28,7 +27,10 @@ from portal.web.text_language import with_lang
 from portal.web.visit_times import visit_doubt, visit_time
 
 Id = tuple[str, ...]
-_SCAN = re.compile("scan|ultraso|sonogra|blood|monitor|ecograf|ecógraf|análisis|sangre|سونار|الدم")
+_SCAN_WORDS = (
+    *("scan", "ultraso", "sonogra", "blood", "monitor"),
+    *("ecograf", "ecógraf", "análisis", "sangre", "سونار", "الدم"),
+)
 """An event that tells what its day's measurements tell."""
 
 
@@ -195,6 +197,11 @@ def _scan(measured: MonitoringDay, href: str) -> Row:
     return Row(_("Scan or blood test"), day(measured.date), href)
 
 
+def _names_scan(event: TimelineEvent) -> bool:
+    told = f"{event.kind} {event.title}".casefold()
+    return any(word in told for word in _SCAN_WORDS)
+
+
 def _events(view: EpisodeView, within: Id) -> _Kind:
     """What happened, but for the events of scans that are told as such."""
     scanned = {measured.date for measured in view.measurements.days}
@@ -205,9 +212,7 @@ def _events(view: EpisodeView, within: Id) -> _Kind:
             (
                 ("event", event.id),
                 None
-                if event.occurred_at
-                and local(event.occurred_at).date() in scanned
-                and _SCAN.search(f"{event.kind} {event.title}".casefold())
+                if event.occurred_at and local(event.occurred_at).date() in scanned and _names_scan(event)
                 else partial(_event, event, timeline),
             )
             for event in view.events
