@@ -387,7 +387,16 @@ def test_the_token_request_has_the_four_fields_of_the_specification(
     ("at", "number", "said"),
     [
         (datetime(2027, 3, 1, 10), "+442079460120", "Call 020 7946 0120 · Open until 18:00."),
-        (datetime(2027, 3, 1, 23), "+442079460199", "Out of hours, call 020 7946 0199 · The clinic opens"),
+        (
+            datetime(2027, 3, 1, 23),
+            "+442079460199",
+            "Out of hours, call 020 7946 0199 · The clinic opens Tue 2 Mar",
+        ),
+        (
+            datetime(2027, 3, 1, 5),
+            "+442079460199",
+            "Out of hours, call 020 7946 0199 · The clinic opens today at 08:00.",
+        ),
     ],
 )
 def test_every_page_has_the_telephone_number_that_is_answered_now(
