@@ -108,7 +108,8 @@ class Tonight(Value, frozen=True):
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among
-    them; `further_plan` and `plan_name` are those of the plan if it isn't the one that the treatment's record holds; `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses, `plan_of` whose they are
+    them; `further_plan` and `plan_name` are those of the plan if it isn't the one that the treatment's record holds;
+    `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses, `plan_of` whose they are
     if not the reader's. What was ticked off is the own note of whose plan it is: nobody else's page has it (`knows_ticks`).
     """
 
