@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
+from playwright.sync_api import Browser
 
 from portal.careservice.ids import sample_id
+from tests.browser.album import LANGUAGES, Leaf
 from tests.browser.conftest import SignIn
-from tests.browser.pages import Home
+from tests.browser.looking import looker
 from tests.support.full import FULL, this_week
 from tests.support.stack import PortalThread
 
@@ -54,19 +56,31 @@ def long_words(stack: PortalThread) -> None:
             records.execute(change, {"long": LONG})
 
 
-def test_no_page_of_a_patient_scrolls_sideways(visit: SignIn, long_words: None) -> None:
-    home = visit("amelia")
-    found = (
-        _sideways(home, "en", PAGES)
-        + _sideways(home, "es", this_week(PAGES, 4))
-        + _sideways(home, "ar", this_week(PAGES[::-1], 4))
-    )
-    assert not found
-
-
-def test_no_page_about_embryos_scrolls_sideways(visit: SignIn, long_words: None) -> None:
-    home = visit("grace")
-    assert not [one for language in ("en", "es", "ar") for one in _sideways(home, language, OF_EMBRYOS)]
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        pytest.param(
+            "amelia",
+            {"en": PAGES, "es": this_week(PAGES, 4), "ar": this_week(PAGES[::-1], 4)},
+            id="under treatment",
+        ),
+        pytest.param("grace", dict.fromkeys(LANGUAGES, OF_EMBRYOS), id="with embryos"),
+    ],
+)
+def test_no_page_of_a_patient_scrolls_sideways(
+    stack: PortalThread, chrome: Browser, long_words: None, name: str, paths: dict[str, Sequence[str]]
+) -> None:
+    visitor, found = stack.sign_in(name), list[str]()
+    with looker(chrome) as looking:
+        for language in LANGUAGES:
+            visitor.post("/language", {"language": language, "next": "/"})
+            widths = WIDTHS if language == "en" or FULL else WIDTHS[::2]
+            for path in paths[language]:
+                page = visitor.get(path)
+                assert f'lang="{language}"' in page.text[:500]
+                looking.put(Leaf(name, "patient", language, path, page.url, page.status, page.text))
+                found += [f"{language} {path}: {fault}" for fault in looking.sideways(*widths)]
+    assert not found, "\n".join(found)
 
 
 def test_the_last_third_of_a_wide_window_is_used_and_tabs_stay_where_they_are(visit: SignIn) -> None:
@@ -100,20 +114,3 @@ _WORDS_IN_THE_LAST_THIRD = """() => {
   }
   return false;
 }"""
-
-
-def _sideways(home: Home, language: str, paths: Sequence[str]) -> list[str]:
-    """Which of these pages are wider than which windows, in this language."""
-    page, found = home.page, list[str]()
-    if page.locator("html").get_attribute("lang") != language:
-        page.evaluate(
-            "(code) => document.querySelector(`button[name=language][value=${code}]`).click()", language
-        )
-        page.wait_for_selector(f"html[lang={language}]")
-    for path in paths:
-        page.goto(home.origin + path, wait_until="domcontentloaded")
-        for width in WIDTHS if language == "en" or FULL else WIDTHS[::2]:
-            page.set_viewport_size({"width": width, "height": 900})
-            if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
-                found.append(f"{language} {path}: {wide} px of {width}")
-    return found
