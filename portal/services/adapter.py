@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from portal.services import decoding
 from portal.services.api import AnyEndpoint, Query
 from portal.services.changes import without_empty
 from portal.services.decoding import Translation
+from portal.services.success import says_well
 
 
 class Adapter:
@@ -92,14 +92,8 @@ class Adapter:
         return status
 
     def is_well(self, body: bytes) -> bool | None:
-        """Whether a response of a successful status says that it was well; None if it should but doesn't say.
-
-        Here only one that says the opposite: a top-level member such as `"success": false`, or an `error`, true, in words or with a
-        code or message.
-        """
-        begin = body[:_FIRST].lower()
-        may_say = b"succe" in begin or b'"ok"' in begin or b'"error"' in begin
-        return not (may_say and _SAYS_NO.search(begin)) or _says_no(decoding.plain(body)) is False
+        """Whether a response of a successful status says that it was well; None if it doesn't say, or contradicts itself."""
+        return says_well(body)
 
     def status_of(self, answer: object) -> int | None:
         """Return the status that the code of an unsuccessful answer stands for, whatever the response's own is."""
@@ -123,34 +117,6 @@ class Adapter:
     def our_name(self, endpoint: AnyEndpoint, theirs: str) -> str:
         """Return the portal's name of a member that was sent."""
         return theirs
-
-
-_SAYS_NO = re.compile(
-    rb'"(?:ok|success|succeeded|is_?success|is_?successful)"\s*:\s*(?:false\b|"false"|0\b)|"error"\s*:\s*[{"t]'
-)
-_FIRST = 4096
-
-
-def _says_no(answer: object) -> bool:
-    said = cast("dict[str, object]", answer).items() if isinstance(answer, dict) else ()
-    return any(
-        (
-            name.lower().replace("_", "") in {"ok", "success", "succeeded", "issuccess", "issuccessful"}
-            and value in (False, "false", "False")
-        )
-        or (name.lower() == "error" and _is_error(value))
-        for name, value in said
-    )
-
-
-def _is_error(value: object) -> bool:
-    error = cast("dict[str, object]", value) if isinstance(value, dict) else {"code": value}
-    told = (text.strip().lower() for name in ("code", "message") if isinstance(text := error.get(name), str))
-    return value is True or next(filter(None, told), "ok") not in _NO_ERROR
-
-
-_NO_ERROR = frozenset({"0", "200", "false", "no", "none", "null", "ok", "success"})
-"""What some APIs write in an `error`, first of all, where there was none."""
 
 
 PLAIN = Adapter()

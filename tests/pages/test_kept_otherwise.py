@@ -200,6 +200,12 @@ def test_that_a_copy_replaces_nothing_after_all_is_told(
         ({"error": {"code": None, "message": "Not now"}}, "Remove", "Nothing was removed"),
         ({"error": "sync running"}, "Remove", "It was not removed"),
         ({"error": True, "message": "Not now"}, "Remove", "Nothing was removed"),
+        (
+            {"error": {"code": "0", "message": "Sync is running"}},
+            "Remove",
+            "We couldn’t confirm that it was removed",
+        ),
+        ({"errors": ["Sync is running"]}, "Remove", "We couldn’t confirm that it was removed"),
         ({"error": {"code": "", "message": "Success"}}, "The connection is removed", ""),
         ({"error": {"code": "0", "message": "Success"}}, "The connection is removed", ""),
         ({"error": "none"}, "The connection is removed", ""),

@@ -275,17 +275,49 @@ def test_a_challenge_for_another_sign_in_says_how_fresh_and_how_strong(challenge
         *(
             (f'{{"id": 1, "{name}": {value}}}', False)
             for name in ("ok", "success", "Succeeded", "isSuccess", "is_success", "isSuccessful")
-            for value in ("false", '"false"', '"False"', "0")
+            for value in ("false", '"false"', '"False"', "0", '"0"', '"no"')
         ),
-        *((f'{{"success": {value}}}', True) for value in ("true", "null", '"no"', "1")),
+        *((f'{{"success": {value}}}', True) for value in ("true", "null", '"partly"', "1")),
         *(
             (f'{{"error": {value}}}', False)
-            for value in ("true", '"Not found"', '{"code": "X"}', '{"message": "Refused"}')
+            for value in (
+                "true",
+                "5",
+                '"Not found"',
+                '{"code": "X"}',
+                '{"Code": 404}',
+                '{"message": "Refused"}',
+            )
         ),
         *(
             (f'{{"error": {value}}}', True)
-            for value in ("false", "null", "0", '""', '" "', "{}", '{"code": "0", "message": "Fine"}')
+            for value in ("false", "null", "0", '""', '" "', "{}", "[]", '{"code": null, "details": null}')
         ),
+        *(
+            (f'{{"id": 1, "error": {{"code": {code}, "message": "{message}"}}}}', True)
+            for code in ('"0"', "0", '"000"', '"200"')
+            for message in (
+                "",
+                "Fine",
+                "No error",
+                "NO_ERRORS",
+                "The operation was completed successfully.",
+                "200 OK",
+            )
+        ),
+        *(
+            (f'{{"error": {{"code": {code}, "message": "{message}"}}}}', None)
+            for code in ('"0"', "0", '"OK"')
+            for message in ("Refused", "Not done", "No success", "No call has been performed", "0 successful")
+        ),
+        *((f'{{"error": {value}}}', None) for value in ('{"code": "X", "message": "Success"}', '{"at": 1}')),
+        *(
+            (f'{{"errors": {value}}}', said)
+            for value, said in (('["X"]', None), ('{"X": 1}', None), ("[ ]", True))
+        ),
+        ('{"success": true, "error": {"code": "X"}}', None),
+        ('{"success": true, "error": {"code": "0", "message": "Refused"}}', None),
+        ('{"success": false, "error": {"code": "0", "message": "Refused"}}', False),
         *(
             (f'{{"error": "{word}"}}', True)
             for word in ("0", "200", "FALSE", "no", "none", "null", "ok", "Success")
@@ -296,5 +328,5 @@ def test_a_challenge_for_another_sign_in_says_how_fresh_and_how_strong(challenge
         ("success: false", True),
     ],
 )
-def test_what_a_successful_answer_says_of_itself(body: str, is_well: bool) -> None:
+def test_what_a_successful_answer_says_of_itself(body: str, is_well: bool | None) -> None:
     assert PLAIN.is_well(body.encode()) is is_well

@@ -46,7 +46,7 @@ def test_a_wrong_address_that_is_read_as_an_empty_list_is_told(
         ({"fine": True}, {"fine": False}, '"fine"'),
         ({"state": 1}, {"state": 7}, '{ path = "state", value = 1 }'),
         ({"state": "x" * 19}, {"state": "no"}, f'{{ path = "state", value = "{"x" * 19}" }}'),
-        ({"note": "x" * 20, "ok": "yes"}, {"note": "y" * 20, "ok": "no"}, '{ path = "ok", value = "yes" }'),
+        ({"note": "x" * 20, "ok": "Y"}, {"note": "y" * 20, "ok": "N"}, '{ path = "ok", value = "Y" }'),
         ({"note": "x" * 20}, {"note": "y" * 20}, "…"),
         ({"of": "A"}, {"why": "none"}, "…"),
     ],
