@@ -85,6 +85,7 @@ def test_no_form_allows_it_is_said_only_where_all_were_read(
         *((Missing(gap, FORM), "The form isn’t signed by everyone yet.") for gap in (Gap.NOT_SIGNED, Gap.PARTY_MISSING)),
         *((Missing(gap, FORM, ("Amelia",)), "Amelia hasn’t signed yet.") for gap in (Gap.NOT_SIGNED, Gap.PARTY_MISSING)),
         (Missing(Gap.NOT_SIGNED, FORM, ("Amelia", "Daniel")), "Amelia and Daniel haven’t signed yet."),
+        (Missing(Gap.NOT_IN_FORCE, FORM), "The form is signed, but isn’t in force yet."),
         (Missing(Gap.TREATMENT_OVER, FORM), OVER),
         (Missing(Gap.TREATMENT_UNKNOWN, FORM), UNKNOWN),
         (Missing(Gap.WISH_DIFFERS), "The wish on record is another: Keep in storage."),

@@ -7,6 +7,7 @@ a form that doesn't say which embryos it is about allows no move.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 
 from portal.services.cases import CareStatus
@@ -71,6 +72,7 @@ class Gap(StrEnum):
     NOT_SIGNED = "not signed"
     NOT_NAMED = "not named"
     PARTY_MISSING = "party missing"
+    NOT_IN_FORCE = "not in force"
     TREATMENT_OVER = "treatment over"
     TREATMENT_UNKNOWN = "treatment unknown"
     WISH_DIFFERS = "wish differs"
@@ -87,11 +89,12 @@ class Missing(Value, frozen=True):
 
 class Evidence(Value, frozen=True):
     """The basis of the decision: the patient's forms (None if they can't be read), and those of the episodes they are for
-    that could be read; `is_whole` says whether these are all forms.
+    that could be read, as they are `at` a moment; `is_whole` says whether these are all forms.
     """
 
     forms: tuple[ConsentForm, ...] | None
     episodes: Mapping[str, Episode]
+    at: datetime
     is_whole: bool = True
 
 
@@ -146,7 +149,8 @@ def _judge(
         missing = (*missing, Missing(Gap.WISH_DIFFERS))
     if evidence.forms is None:
         return Move(status, missing=(*missing, Missing(Gap.FORMS_UNREADABLE)))
-    allowing = _allowing(embryo, episode, _fitting(evidence.forms, needed, embryo.disposition))
+    fitting = _fitting(evidence.forms, needed, embryo.disposition)
+    allowing = _allowing(embryo, episode, fitting, evidence.at)
     if allowing == Missing(Gap.NO_FORM) and not evidence.is_whole:
         allowing = Missing(Gap.FORMS_PARTLY_READ)
     if not isinstance(allowing, Missing) and needed.is_under_way:
@@ -173,15 +177,17 @@ def _fitting(forms: Iterable[ConsentForm], needed: _Needed, wish: Disposition) -
 
 
 def _allowing(
-    embryo: EmbryoStorage, episode: Episode, fitting: Iterable[ConsentForm]
+    embryo: EmbryoStorage, episode: Episode, fitting: Iterable[ConsentForm], at: datetime
 ) -> list[ConsentForm] | Missing:
-    """The fully signed forms that name the embryo, else what the closest candidate lacks."""
+    """The fully signed forms in force that name the embryo, else what the closest candidate lacks."""
     of_patient = [form for form in fitting if form.patient_id == embryo.patient_id]
     named = [form for form in of_patient if names_embryo(form, embryo.id)]
     signed = [form for form in named if form.is_signed]
     complete = [form for form in signed if not _unsigned(form, episode)]
     if complete:
-        return complete
+        ahead = [form for form in complete if form.effective_at is not None and form.effective_at > at]
+        in_force = [form for form in complete if form not in ahead]
+        return in_force or Missing(Gap.NOT_IN_FORCE, ahead[0])
     if signed:
         return Missing(Gap.PARTY_MISSING, signed[0], _unsigned(signed[0], episode))
     if waiting := next((form for form in named if form.is_open), None):

@@ -26,6 +26,7 @@ from portal.views.consents.form_sources import address_to_create
 from portal.views.consents.labels import listed
 from portal.views.embryo_view import EmbryoView
 from portal.web import labels
+from portal.web.filters import now
 from portal.web.not_given import not_given
 
 
@@ -94,7 +95,11 @@ def read_moves(care: Care, person: Person, view: EmbryoView) -> Moves:
     for found in gather_all([lambda id_=id_: get_episode(care, id_) for id_ in others]):
         if (episode := known(found)) is not None:
             episodes[episode.id] = episode
-    evidence = Evidence(None, episodes) if forms is None else Evidence(forms.items, episodes, forms.is_whole)
+    evidence = (
+        Evidence(None, episodes, now())
+        if forms is None
+        else Evidence(forms.items, episodes, now(), forms.is_whole)
+    )
     return Moves(view.episode, evidence, person)
 
 
@@ -144,6 +149,8 @@ def _words(embryo: EmbryoStorage, missing: Missing) -> str:
                 len(missing.names),
                 names=names,
             )
+        case Gap.NOT_IN_FORCE:
+            return _("The form is signed, but isn’t in force yet.")
         case Gap.TREATMENT_OVER:
             return _("The treatment that the form is for isn’t under way.")
         case Gap.TREATMENT_UNKNOWN:

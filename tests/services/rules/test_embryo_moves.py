@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from portal.services.storage import Disposition, EmbryoStatus, EmbryoStorage
 from portal.state.session_records import Person
 from tests.support.builders import person
 
+NOW = datetime(2026, 11, 24, 20, tzinfo=UTC)
 GRACE = Patient(id="grace", user_id="grace-account", first_name="Grace", last_name="Okafor")
 JOSEPH = Patient(id="joseph", first_name="Joseph", last_name="Okafor")
 EPISODE = Episode(id="e", status=CareStatus.ACTIVE, patient=GRACE, partner=JOSEPH)
@@ -55,7 +57,7 @@ DISCARD = form(ConsentKind.DISPOSITION, disposition=Disposition.DISCARD)
 def move(
     to: EmbryoStatus, *forms: ConsentForm, by: Person = ELIF, episode: Episode = EPISODE, **embryo: Any
 ) -> Move:
-    evidence = Evidence(forms, {"e": episode})
+    evidence = Evidence(forms, {"e": episode}, NOW)
     moves = moves_of(replace(EMBRYO, **embryo), episode, evidence, by)
     return next(one for one in moves if one.status == to)
 
@@ -83,6 +85,7 @@ def test_a_thaw_needs_the_treatment_form_and_an_end_needs_the_decision() -> None
         ({"status": ConsentStatus.PARTIALLY_SIGNED}, Gap.NOT_SIGNED),
         ({"signatures": SIGNED[:1] + SIGNED[2:]}, Gap.PARTY_MISSING),
         ({"signatures": SIGNED[:2]}, Gap.SECOND_PERSON),
+        ({"effective_at": NOW + timedelta(seconds=1)}, Gap.NOT_IN_FORCE),
         ({"episode_id": "another"}, Gap.TREATMENT_UNKNOWN),
         ({"episode_id": None}, Gap.TREATMENT_UNKNOWN),
     ],
@@ -171,14 +174,14 @@ def test_the_clinic_can_end_its_own_hold() -> None:
 
 
 def test_unreadable_forms_allow_no_move_that_needs_one() -> None:
-    moves = moves_of(EMBRYO, EPISODE, Evidence(None, {}), ELIF)
+    moves = moves_of(EMBRYO, EPISODE, Evidence(None, {}, NOW), ELIF)
     offered = {one.status for one in moves if one.is_offered}
     assert offered == {EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD}
     assert all(Gap.FORMS_UNREADABLE in gaps(one) for one in moves if not one.is_offered)
 
 
 def test_no_form_is_said_only_where_all_forms_were_read() -> None:
-    part = Evidence((replace(TREATMENT, status=ConsentStatus.REVOKED),), {"e": EPISODE}, is_whole=False)
+    part = Evidence((replace(TREATMENT, status=ConsentStatus.REVOKED),), {"e": EPISODE}, NOW, is_whole=False)
     for one in moves_of(EMBRYO, EPISODE, part, ELIF):
         if not one.is_offered:
             assert Gap.FORMS_PARTLY_READ in gaps(one) and Gap.NO_FORM not in gaps(one), one.status
@@ -201,7 +204,7 @@ def test_a_treatment_is_over_only_where_each_that_a_form_is_for_was_read(
     episodes = {
         f"e{at}": replace(EPISODE, status=status) for at, status in enumerate(statuses) if status is not None
     }
-    found = moves_of(EMBRYO, EPISODE, Evidence(forms, episodes), ELIF)
+    found = moves_of(EMBRYO, EPISODE, Evidence(forms, episodes, NOW), ELIF)
     assert gaps(next(one for one in found if one.status == EmbryoStatus.THAWED)) == [gap]
 
 
@@ -209,7 +212,7 @@ def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
     alone = form(ConsentKind.TREATMENT, signatures=SIGNED[:2])
     first, second = replace(alone, id="first"), replace(alone, id="second")
     whole = replace(TREATMENT, id="whole")
-    evidence = Evidence((first, whole), {"e": EPISODE})
+    evidence = Evidence((first, whole), {"e": EPISODE}, NOW)
 
     def thaw(evidence: Evidence) -> Move:
         found = moves_of(EMBRYO, EPISODE, evidence, ELIF)
@@ -217,7 +220,7 @@ def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
 
     named = thaw(evidence).form
     assert named is not None and named.id == "whole"
-    lacking = thaw(Evidence((first, second), {"e": EPISODE}))
+    lacking = thaw(Evidence((first, second), {"e": EPISODE}, NOW))
     assert lacking.form is not None and lacking.form.id == "first"
     assert [one.form and one.form.id for one in lacking.missing] == ["first"]
 
@@ -225,7 +228,7 @@ def test_a_form_with_a_second_person_is_preferred_over_the_first() -> None:
 def test_without_an_allowing_form_the_first_one_is_named() -> None:
     over = replace(EPISODE, status=CareStatus.FINISHED)
     treatments = tuple(replace(TREATMENT, id=id_) for id_ in ("first", "second"))
-    found = moves_of(EMBRYO, EPISODE, Evidence(treatments, {"e": over}), ELIF)
+    found = moves_of(EMBRYO, EPISODE, Evidence(treatments, {"e": over}, NOW), ELIF)
     (missing,) = next(one for one in found if one.status == EmbryoStatus.THAWED).missing
     assert (missing.gap, missing.form and missing.form.id) == (Gap.TREATMENT_OVER, "first")
     grace, joseph, nora = SIGNED
@@ -233,7 +236,7 @@ def test_without_an_allowing_form_the_first_one_is_named() -> None:
         replace(TREATMENT, id="first", signatures=(grace, nora)),
         replace(TREATMENT, id="second", signatures=(joseph, nora)),
     )
-    found = moves_of(EMBRYO, EPISODE, Evidence(half, {"e": EPISODE}), ELIF)
+    found = moves_of(EMBRYO, EPISODE, Evidence(half, {"e": EPISODE}, NOW), ELIF)
     (missing,) = next(one for one in found if one.status == EmbryoStatus.THAWED).missing
     assert (missing.gap, missing.form and missing.form.id) == (Gap.PARTY_MISSING, "first")
     assert missing.names == ("Joseph Okafor",)
