@@ -208,6 +208,9 @@ def test_a_patient_can_tell_two_embryos_of_one_code_apart(visitor: SignIn, fake_
     )
     assert " ".join(amelia.get("/storage/s-2?episode=e-1").heading.split()) == f"Embryo {his}"
     assert amelia.get("/consents/c-1").select("#about-embryos li")[0].words == his
+    fake_api.gives(READ_CONSENT, replace(FORM, embryo_storage_ids=("s-3",)))
+    alone = amelia.get("/consents/c-1").select("#about-embryos li")[0]
+    assert alone.words == "AH-3 · frozen on 3 March 2025", "another treatment may have one of its code"
     cards = amelia.get("/episodes/e-1/embryos").select("article h3")
     assert [card.words for card in cards] == [f"Embryo {code}" for code in (hers, his, "AH-3")]
     assert f"ending the storage of embryo {his}." in amelia.get("/storage/s-2/end-storage?episode=e-1").words

@@ -34,8 +34,9 @@ from portal.views.consents.signers import (
     rows_for,
     with_usual_signers,
 )
+from portal.views.embryo_view import told_alone, told_apart
 from portal.web.filters import today
-from portal.web.labels import EGG_COLLECTIONS, with_record
+from portal.web.labels import EGG_COLLECTIONS
 from portal.web.visit_times import place_day
 
 PATIENT_PLACE, PARTNER_PLACE = "{patient}", "{partner}"
@@ -198,10 +199,11 @@ def _embryos(kind: ConsentKind, episode: Episode, patient_id: str) -> tuple[Embr
     """The embryos of a form's patient that one of this kind can name: those still at the clinic."""
     if kind not in NAMING_KINDS:
         return ()
+    views = told_apart((embryo, episode) for embryo in episode.embryos)
     return tuple(
-        Embryo(embryo.id, with_record(embryo.embryo_code, owner), embryo.consent_form_id)
-        for embryo in episode.embryos
-        if not embryo.is_terminal and (owner := episode.owner_of(embryo)) and owner.id == patient_id
+        Embryo(view.embryo.id, told_alone(view).code, view.embryo.consent_form_id)
+        for view in views
+        if not view.embryo.is_terminal and view.owner and view.owner.id == patient_id
     )
 
 

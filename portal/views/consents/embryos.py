@@ -9,8 +9,7 @@ from portal.services.consents.forms import NAMING_KINDS, ConsentForm
 from portal.services.episodes import Episode, get_episode
 from portal.services.found_episodes import Found, read_episodes
 from portal.services.gather import attempt, known
-from portal.services.storage import EmbryoStorage
-from portal.views.embryo_view import told_apart
+from portal.views.embryo_view import told_alone, told_apart
 from portal.views.episodes.lookup import remembered
 
 
@@ -42,24 +41,23 @@ def read_codes(care: Care, form: ConsentForm, before: Iterable[str] = ()) -> Map
     return _codes_of(care, ids, episode, episode_id)
 
 
-def codes_in(episode: Episode | None) -> Mapping[str, str]:
+def codes_in(episode: Episode) -> Mapping[str, str]:
     """The codes of the episode's embryos by id, those of one code told apart."""
-    return _codes((embryo, episode) for embryo in episode.embryos) if episode else {}
+    views = told_apart((embryo, episode) for embryo in episode.embryos)
+    return {view.embryo.id: view.code for view in views}
 
 
 def _codes_of(
     care: Care, ids: Iterable[str], episode: Episode | None, episode_id: str | None
 ) -> Mapping[str, str]:
-    """The codes in this episode and, if it doesn't have all these embryos, in the others that this person had before them."""
-    codes = codes_in(episode)
-    if codes.keys() >= set(ids):
-        return codes
-    others = read_episodes(care, [id_ for id_ in remembered() if id_ != episode_id])
-    return _codes(Found((*([episode] if episode else []), *others.episodes)).embryos)
+    """The codes in this episode and, if it doesn't have all these embryos, in the others that this person had before them.
 
-
-def _codes(embryos: Iterable[tuple[EmbryoStorage, Episode]]) -> Mapping[str, str]:
-    return {view.embryo.id: view.code for view in told_apart(embryos)}
+    Each as where it stands alone: a treatment that wasn't read may have another embryo of its code.
+    """
+    found = Found((episode,) if episode else ())
+    if not {embryo.id for embryo, _episode in found.embryos}.issuperset(ids):
+        found = found.with_more(read_episodes(care, [id_ for id_ in remembered() if id_ != episode_id]))
+    return {view.embryo.id: told_alone(view).code for view in told_apart(found.embryos)}
 
 
 def embryo_names(care: Care, form: ConsentForm) -> list[str]:

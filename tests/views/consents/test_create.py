@@ -157,7 +157,9 @@ def test_signers_without_an_account_are_named_before_the_form_is_sent(nora: Any,
 
 def test_a_decision_form_names_and_shows_its_embryos(nora: Any, portal: Any) -> None:
     page = nora.get(f"/consents/new?template=disposition&episode={FREEZE_OF_GRACE}")
-    codes = {label.words: label["for"] for label in page.select("#embryos label")}
+    codes = {
+        label.words.partition(" · frozen on ")[0]: label["for"] for label in page.select("#embryos label")
+    }
     box = page.tree.select_one(f"#{codes['GO-3 · RF-09117']}")
     form = page.form("/consents/new/fill")
     refused = form.submit(title="About GO-3", embryo=[box["value"]], **{"signer-2": "-"}, status=422)
