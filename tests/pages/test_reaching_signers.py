@@ -77,3 +77,8 @@ def test_a_form_that_asks_a_person_again_says_why_it_waits(visitor: SignIn, fake
         words = reader.get("/consents/form").words
         assert "Amelia has signed in one role, and is asked as Gamete provider, too." in words
         assert "Your turn" not in words and "Amelia hasn’t signed yet" not in words
+    fake_api.gives(LIST_CONSENTS, [form])
+    nora = visitor("nora", "nurse")
+    for waits, told in (("us", ["The clinic: Amelia has signed in another role"]), ("patients", [])):
+        page = nora.get(f"/consents?list=open&waits={waits}")
+        assert [one.words for one in page.select(".wait")] == told

@@ -148,6 +148,12 @@ def signed_in_another_role(form: ConsentForm) -> tuple[Signer, ...]:
     return tuple(signer for signer in form.missing_signers if form.is_open and signer.person_id in signed)
 
 
+def still_to_sign(form: ConsentForm) -> tuple[Signer, ...]:
+    """The missing signers who can still sign, in signing order."""
+    twice = signed_in_another_role(form)
+    return tuple(signer for signer in form.missing_signers if signer not in twice)
+
+
 def without_account(form: ConsentForm, person: Person) -> tuple[Signer, ...]:
     """Signers whom an open form is waiting for, but who need an account from the clinic first.
 

@@ -17,7 +17,7 @@ from portal.i18n.locale import speaking
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, Signer
 from portal.services.episodes import Episode, get_episode
 from portal.services.gather import gather_all
-from portal.services.rules.signing import without_account
+from portal.services.rules.signing import signed_in_another_role, still_to_sign, without_account
 from portal.values import Value
 from portal.views.consents.labels import names_of
 from portal.web.clinic_contact import mail_to
@@ -35,7 +35,8 @@ _MOST = 25
 class Awaited(Value, frozen=True):
     """Somebody whose signature is missing; `number`, `email` and `language` are empty where they aren't known.
 
-    `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read.
+    `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read. `has_signed`: they have signed in
+    another role, so that the clinic has to record this one.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Awaited(Value, frozen=True):
     email: str = ""
     lacks: str = ""
     language: str = ""
+    has_signed: bool = False
 
 
 @bp.app_template_filter("why_unreachable")
@@ -84,10 +86,10 @@ class Contacts(Value, frozen=True):
         """
         if form.lacks_signatures:
             return ()
-        accountless = without_account(form, person)
+        accountless, twice = without_account(form, person), signed_in_another_role(form)
         found: list[Awaited] = []
         for signer in form.missing_signers:
-            is_outside = signer.role not in CLINIC_ROLES
+            is_outside = signer.role not in CLINIC_ROLES and signer not in twice
             number, email, spoken = self._of(form, signer) if is_outside else ("", "", "")
             found.append(
                 Awaited(
@@ -97,6 +99,7 @@ class Contacts(Value, frozen=True):
                     email=email,
                     language=spoken,
                     lacks=self._why_unknown(form) if is_outside and not (number or email) else "",
+                    has_signed=signer in twice,
                 )
             )
         return tuple(found)
@@ -144,10 +147,10 @@ def read_contacts(care: Care, forms: Sequence[ConsentForm]) -> Contacts:
 
 
 def _waits_outside(form: ConsentForm) -> bool:
-    return any(signer.role not in CLINIC_ROLES for signer in form.missing_signers)
+    return any(signer.role not in CLINIC_ROLES for signer in still_to_sign(form))
 
 
 def _waiting_outside(form: ConsentForm) -> list[str]:
     """The ids of those outside the clinic whose signature is missing."""
-    signers = (signer for signer in form.missing_signers if signer.role not in CLINIC_ROLES)
+    signers = (signer for signer in still_to_sign(form) if signer.role not in CLINIC_ROLES)
     return [signer.person_id for signer in signers if signer.person_id]

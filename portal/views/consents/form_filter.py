@@ -13,7 +13,13 @@ from portal.config.modules import Module
 from portal.i18n.gettext import _
 from portal.parse import record_id
 from portal.services.consents.forms import CLINIC_ROLES, ConsentForm, ConsentKind, Signer, SignerRole
-from portal.services.rules.signing import same_name, told_without_account, without_account
+from portal.services.rules.signing import (
+    same_name,
+    signed_in_another_role,
+    still_to_sign,
+    told_without_account,
+    without_account,
+)
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web.choice_names import choice_name
@@ -124,13 +130,23 @@ def _is_partner(signer: Signer, form: ConsentForm) -> bool:
     return signer.person_id != form.patient_id and not same_name(signer.name, form.patient_name)
 
 
-def _roles(form: ConsentForm) -> Iterable[SignerRole]:
-    return (signer.role for signer in form.missing_signers)
+def _waits_outside(form: ConsentForm, _person: Person) -> bool:
+    return any(signer.role not in CLINIC_ROLES for signer in still_to_sign(form))
+
+
+def _waits_for_partner(form: ConsentForm, _person: Person) -> bool:
+    return any(_is_partner(signer, form) for signer in still_to_sign(form))
+
+
+def _waits_for_clinic(form: ConsentForm, _person: Person) -> bool:
+    """Whether the clinic has to sign, or to record what somebody can't sign in a second role."""
+    is_clinics = any(signer.role in CLINIC_ROLES for signer in form.missing_signers)
+    return is_clinics or bool(signed_in_another_role(form))
 
 
 _WAITS: Mapping[WaitsFor, Callable[[ConsentForm, Person], bool]] = {
-    WaitsFor.THEM: lambda form, _person: any(role not in CLINIC_ROLES for role in _roles(form)),
-    WaitsFor.PARTNER: lambda form, _person: any(_is_partner(s, form) for s in form.missing_signers),
-    WaitsFor.US: lambda form, _person: any(role in CLINIC_ROLES for role in _roles(form)),
+    WaitsFor.THEM: _waits_outside,
+    WaitsFor.PARTNER: _waits_for_partner,
+    WaitsFor.US: _waits_for_clinic,
     WaitsFor.NO_ACCOUNT: lambda form, person: bool(without_account(form, person)),
 }

@@ -13,7 +13,7 @@ from portal.i18n.gettext import _
 from portal.services.consents.forms import ONE_PERSON_KINDS, ConsentForm, ConsentKind, SignerRole
 from portal.services.listed import Listed
 from portal.services.people import happened_at
-from portal.services.rules.signing import same_name
+from portal.services.rules.signing import same_name, still_to_sign
 from portal.values import Value
 from portal.views.consents.labels import names_of, state_word
 from portal.views.consents.signers import Parties
@@ -111,7 +111,7 @@ def _state(form: ConsentForm) -> TemplateState:
             _("signed %(day)s", day=day(last)) if last else _("signed"), href, replaces=form.id
         )
     if form.is_open:
-        names = "" if form.lacks_signatures else names_of(form.missing_signers)
+        names = "" if form.lacks_signatures else names_of(still_to_sign(form))
         words = _("waits for %(names)s", names=names) if names else state_word(form)
         if names and form.sent_at:
             words = _("sent %(day)s, waits for %(names)s", day=day(form.sent_at), names=names)
