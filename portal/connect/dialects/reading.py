@@ -5,9 +5,9 @@ A function is built once for each record. Invalid values stay unchanged, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cache, cached_property
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import inspect
@@ -21,6 +21,9 @@ from portal.connect.dialects.paths import MISSING, at_path, getter
 from portal.connect.dialects.rules import Code, Coded, Marker, Rules
 from portal.services.decoding import Choice, PagedResult
 from portal.services.members import Member, members_of, names_id
+
+_Step: TypeAlias = Callable[[dict[str, object], object], None]
+"""Changes what was read of a record, by the record as it came."""
 
 
 class Reading:
@@ -69,30 +72,19 @@ class Reading:
 
     def _record(self, shape: type) -> Convert:
         known: dict[str, tuple[str, Convert | None, bool, bool]] = {}
-        deep: list[tuple[str, Callable[[object], object], Convert | None]] = []
-        outer: set[str] = set()
-        fillers: list[tuple[str, object]] = []
-        lengths: list[tuple[str, str]] = []
+        outer = {self.rules.deleted.path[0]} if self.rules.deleted else set[str]()
+        deep: list[_Step] = []
         for member in members_of(shape):
             convert = self.convert(shape, member)
             name = self.rules.name_of(shape, member.name)
-            conversion, _is_opposite = self.rules.of_member(shape, member.name)
-            if conversion and conversion.kind == "length_from":
-                lengths.append((member.name, cast("str", conversion.given)))
             if "." in name:
-                deep.append((member.name, getter(name.split(".")), convert))
+                deep.append(_take(member.name, getter(name.split(".")), convert))
                 outer.add(name.partition(".")[0])
             else:
                 keeps_null = member.is_required or member.is_nullable
                 known[name] = (member.name, convert, keeps_null, convert in self._of_objects)
-            if any(f"{record}.{member.name}" in self.rules.absent_means_none for record in family(shape)):
-                fillers.append(
-                    (member.name, [] if isinstance(member.value_type, inspect.VarTupleType) else None)
-                )
-        if self.rules.deleted:
-            outer.add(self.rules.deleted.path[0])
+        steps = (*deep, *self._completions(shape))
         keeps_unknown, keeps_source = self.keeps_unknown, self.keeps_source
-        person = self._person(shape)
         entry_of = known.get
 
         def read(value: object) -> object:
@@ -113,36 +105,27 @@ class Reading:
                     found[ours] = given
                 else:
                     found[ours] = convert(given)
-            for ours, get, convert in deep:
-                given = get(value)
-                if given is not None:
-                    found[ours] = convert(given) if convert else given
-            for ours, nothing in fillers:
-                if found.get(ours) is None:
-                    found[ours] = nothing
-            for ours, first in lengths:
-                if found.get(ours) is not None:
-                    found[ours] = length_read(found[ours], found.get(first))
-            if person:
-                person(found)
+            for step in steps:
+                step(found, value)
             if keeps_source:
                 found[SOURCE] = (shape, value)
             return found
 
         return read
 
-    def _person(self, shape: type) -> Callable[[dict[str, object]], None] | None:
-        """The function that separates a person's names, if one member of the API holds both."""
-        if not self.rules.people or not names_person_once(self.rules, shape):
-            return None
-        split, _join = formats.PEOPLE[self.rules.people]
-
-        def separate(found: dict[str, object]) -> None:
-            text = found.get("lastName") or found.get("firstName")
-            if isinstance(text, str):
-                found["firstName"], found["lastName"] = split(text)
-
-        return separate
+    def _completions(self, shape: type) -> Iterator[_Step]:
+        """What completes a record whose members are read: what absence means, then what follows from other members."""
+        lengths: list[_Step] = []
+        for member in members_of(shape):
+            if any(f"{record}.{member.name}" in self.rules.absent_means_none for record in family(shape)):
+                yield _fill(member)
+            conversion, _is_opposite = self.rules.of_member(shape, member.name)
+            if conversion and conversion.kind == "length_from":
+                lengths.append(_count_days(member.name, cast("str", conversion.given)))
+        yield from lengths
+        if self.rules.people and names_person_once(self.rules, shape):
+            split, _join = formats.PEOPLE[self.rules.people]
+            yield _separate_names(split)
 
     def convert(self, shape: type, member: Member) -> Convert | None:
         """The function for a member's value; None if this dialect doesn't change it."""
@@ -411,6 +394,50 @@ def names_person_once(rules: Rules, shape: type) -> bool:
     return {"firstName", "lastName"} <= names and rules.name_of(shape, "firstName") == rules.name_of(
         shape, "lastName"
     )
+
+
+def _take(ours: str, get: Callable[[object], object], convert: Convert | None) -> _Step:
+    """Take a member from deep inside the record."""
+
+    def step(found: dict[str, object], value: object) -> None:
+        given = get(value)
+        if given is not None:
+            found[ours] = convert(given) if convert else given
+
+    return step
+
+
+def _fill(member: Member) -> _Step:
+    """Set a member to none where it is absent."""
+    ours = member.name
+    nothing: object = [] if isinstance(member.value_type, inspect.VarTupleType) else None
+
+    def step(found: dict[str, object], _value: object) -> None:
+        if found.get(ours) is None:
+            found[ours] = nothing
+
+    return step
+
+
+def _count_days(ours: str, first: str) -> _Step:
+    """Turn how many days it is from another member into the last day."""
+
+    def step(found: dict[str, object], _value: object) -> None:
+        if found.get(ours) is not None:
+            found[ours] = length_read(found[ours], found.get(first))
+
+    return step
+
+
+def _separate_names(split: Callable[[str], tuple[str, str]]) -> _Step:
+    """Separate a person's names, of which one member of the API holds both."""
+
+    def step(found: dict[str, object], _value: object) -> None:
+        text = found.get("lastName") or found.get("firstName")
+        if isinstance(text, str):
+            found["firstName"], found["lastName"] = split(text)
+
+    return step
 
 
 def is_marked(value: object, marker: Marker) -> bool:
