@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -155,7 +155,11 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         consents=consents,
         messages=messages,
         treatment=treatment,
-        news=news if isinstance(news, CareError) else _not_shown(notable(news), treatment).first(_MOST_NEWS),
+        news=news
+        if isinstance(news, CareError)
+        else _not_shown(
+            notable(news), treatment.storage if isinstance(treatment, TreatmentRegion) else ()
+        ).first(_MOST_NEWS),
         is_done=not is_seen_by_staff()
         and not isinstance(consents, CareError)
         and consents.is_none
@@ -214,14 +218,16 @@ def _unread(conversations: decoding.PagedResult[Conversation]) -> Listed[Convers
     return unread.through(lambda waiting: sorted(waiting, key=_last_message, reverse=True)).first(_MOST_NEWS)
 
 
-def _not_shown(news: Listed[Notification], treatment: TreatmentRegion | CareError) -> Listed[Notification]:
+def _not_shown(news: Listed[Notification], storage: Iterable[NearDate]) -> Listed[Notification]:
     """The notifications but reminders of storage dates that stand on the page."""
-    near = (
-        set[str]() if isinstance(treatment, CareError) else {date_.embryo_id for date_ in treatment.storage}
-    )
+    near = {date_.embryo_id for date_ in storage}
     return news.where(
-        lambda notification: notification.type != "StorageReminder" or notification.entity_id not in near
+        lambda notification: not (_reminds_of_storage(notification) and notification.entity_id in near)
     )
+
+
+def _reminds_of_storage(notification: Notification) -> bool:
+    return notification.type == "StorageReminder"
 
 
 def _last_message(talk: Conversation) -> float:
@@ -235,7 +241,7 @@ def _treatment(found: Found, person: Person, plans: Listed[Protocol]) -> Treatme
     shown = [EpisodeView(episode, person, further_plans=further[episode.id]) for episode in episodes]
     return TreatmentRegion(
         tuple(shown),
-        tuple(sorted(storage_dates(found.embryos), key=lambda date_: date_.on)),
+        _near_dates(found),
         found.is_incomplete or (bool(live) and not plans.is_whole),
         any(not embryo.is_terminal for embryo, _episode in found.embryos),
         found.is_none_left,
@@ -243,6 +249,10 @@ def _treatment(found: Found, person: Person, plans: Listed[Protocol]) -> Treatme
         tuple(tonight for view in shown for tonight in view.tonights),
         _plans_elsewhere(found, further, plans.items),
     )
+
+
+def _near_dates(found: Found) -> tuple[NearDate, ...]:
+    return tuple(sorted(storage_dates(found.embryos), key=lambda date_: date_.on))
 
 
 def _further_plans(
@@ -299,15 +309,26 @@ def _named(notice: PlanNotice, name: str) -> PlanNotice:
 
 
 def _treatment_alone(care: Care, person: Person) -> TreatmentRegion:
+    found, plans = gather(lambda: _found_alone(care, person), lambda: read_plans(care))
+    return _treatment(needed(found), person, needed(plans))
+
+
+def _found_alone(care: Care, person: Person) -> Found:
+    """The episodes of the region of treatments, where another region isn't read with it."""
     is_known, ids = knows_all(), remembered()
-    read, plans = gather(
-        lambda: _ongoing(care, ids) if is_known else reachable(care, person, MOST_REMEMBERED),
-        lambda: read_plans(care),
-    )
-    found = needed(read)
+    found = _ongoing(care, ids) if is_known else reachable(care, person, MOST_REMEMBERED)
     if is_known:
         remember(found, ids)
-    return _treatment(found, person, needed(plans))
+    return found
+
+
+def _news_alone(care: Care, person: Person) -> Listed[Notification]:
+    """The news; the treatments are read only where a reminder may stand among them."""
+    news = notable(newest_unread(care))
+    if any(map(_reminds_of_storage, news)):
+        found = attempt(lambda: _found_alone(care, person))
+        news = _not_shown(news, () if isinstance(found, CareError) else _near_dates(found))
+    return news.first(_MOST_NEWS)
 
 
 PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
@@ -316,7 +337,5 @@ PATIENT_REGIONS: dict[str, Callable[[Care, Person], NeedsPage]] = {
     ),
     "messages": lambda care, person: NeedsPage(messages=attempt(lambda: _unread(_conversations(care)))),
     "treatment": lambda care, person: NeedsPage(treatment=attempt(lambda: _treatment_alone(care, person))),
-    "news": lambda care, person: NeedsPage(
-        news=attempt(lambda: notable(newest_unread(care)).first(_MOST_NEWS))
-    ),
+    "news": lambda care, person: NeedsPage(news=attempt(lambda: _news_alone(care, person))),
 }

@@ -344,3 +344,23 @@ def test_what_an_api_does_not_narrow_to_a_treatment_is_not_told_as_its_own_or_as
         assert "There may be more: not everything could be looked through." in page.words
     amelia = visitor("amelia").get("/episodes/a/consents").words
     assert "Form a" in amelia and "Form b" not in amelia
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_reminder_of_storage_stands_once_also_where_the_news_are_read_alone(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], is_known: bool
+) -> None:
+    at("25 12:00")
+    has(fake_api, a=CareStatus.ACTIVE)
+    near = tuple(replace(embryo, storage_consented_until=date(2026, 12, 1)) for embryo in FROZEN)
+    fake_api.gives(READ_EPISODE, replace(episode(PLAN), id="a", embryos=near), id_="a")
+    about = {"type": "StorageReminder", "isRead": False, "entityType": "EmbryoStorage"}
+    reminders = [
+        about | {"id": f"n-{id_}", "title": f"About {id_}", "entityId": id_} for id_ in ("s-1", "s-2")
+    ]
+    fake_api.gives(LIST_NOTIFICATIONS, reminders)
+    amelia = visitor("amelia")
+    if is_known:
+        assert "About s-1" not in amelia.get("/").words
+    news = amelia.fragment("/", "news").words
+    assert "About s-1" not in news and "About s-2" in news
