@@ -190,6 +190,25 @@ def test_who_is_free_first_is_proposed(colin: Visitor, fake_api: FakeApi, at: Ca
     assert [one["value"] for one in page.select("main input[type=hidden][name=physician]")] == ["Baker"]
 
 
+def test_the_kind_of_appointment_stays_when_another_week_or_physician_is_looked_at(
+    colin: Visitor, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("23 08:00")
+    hours = (WorkingHours(day_of_week=3, start="09:00", end="12:00"),)
+    fake_api.gives(
+        LIST_PHYSICIANS, [Physician(id=name, name=name, working_hours=hours) for name in ("Ng", "Li")]
+    )
+    page = colin.get("/prospects/Bea/book")
+    for link in ("Consultation by video", "Later", "Li"):
+        (href,) = (one["href"] for one in page.select("#week a") if one.words == link)
+        page = colin.get(str(href))
+        assert page.select("form input[name=type]")[0]["value"] == "VideoConsultation", link
+    again = page.form("/prospects/Bea/book").submit(status=422)
+    assert again.select("form input[name=type]")[0]["value"] == "VideoConsultation"
+    odd = colin.get("/prospects/Bea/book?type=Odd")
+    assert odd.select("form input[name=type]")[0]["value"] == "InitialConsultation"
+
+
 def test_times_are_in_the_time_zone_of_their_own_season(
     colin: Visitor, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:

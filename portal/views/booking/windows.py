@@ -35,7 +35,7 @@ _FARTHEST = 26
 class Week(Value, frozen=True):
     """A week of one physician (with busy times) or, if `physician` is None, of all.
 
-    `asked` is the requested day, if any.
+    `asked` is the requested day, if any; `kind` the chosen kind of appointment, where there is a choice: links keep it.
     """
 
     first_day: date
@@ -43,6 +43,7 @@ class Week(Value, frozen=True):
     physician: Physician | None
     days: tuple[Day, ...]
     asked: date | None = None
+    kind: str = ""
 
     @property
     def is_full(self) -> bool:
@@ -97,10 +98,15 @@ class Week(Value, frozen=True):
         first_day: date | None = None,
         physician_id: str | None = None,
         day: date | None = None,
+        kind: str | None = None,
     ) -> str:
-        """The address for another week, physician or day; an empty `physician_id` means any."""
+        """The address for another week, physician, day or kind; an empty `physician_id` means any."""
         chosen = self.physician.id if self.physician else ""
-        query = {"from": (first_day or self.first_day).isoformat(), "physician": chosen}
+        query = {
+            "from": (first_day or self.first_day).isoformat(),
+            "physician": chosen,
+            "type": kind or self.kind,
+        }
         if day is not None:
             query["day"] = day.isoformat()
         if physician_id is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Response, request, url_for
+from msgspec.structs import replace
 
 from portal.parse import line
 from portal.services.errors import Conflict, Refused
@@ -42,7 +43,6 @@ class BookPage(Page, template="prospects/book.html"):
     week: Week
     nearest: list[Window]
     types: list[tuple[str, str]]
-    chosen_type: str
     chosen_window: str
     note: str
     is_missing: bool
@@ -123,6 +123,8 @@ def _choose(
     audit.shown("prospect.read", "prospect", prospect_id)
     enquiry = Enquiry(prospect_id) if wants("week") else read_enquiry(care, prospect_id)
     week = week or read_asked_week(care, anybody=False)
+    types, asked_type = appointment_types(), form.get("type") or request.args.get("type", "")
+    week = replace(week, kind=asked_type if asked_type in dict(types) else FIRST_VISIT)
     if note:
         week = week.without(form.get("window", ""))
     page = BookPage(
@@ -132,8 +134,7 @@ def _choose(
         address=address,
         week=week,
         nearest=week.nearest(form.get("window", "")) if note else [],
-        types=appointment_types(),
-        chosen_type=form.get("type", ""),
+        types=types,
         chosen_window=form.get("window", ""),
         note=note,
         is_missing=is_missing,
