@@ -15,6 +15,7 @@ from portal.http.transfer import Answer, Call
 from portal.services.consents import LIST_CONSENTS
 from portal.services.episodes import READ_EPISODE
 from portal.web import first_part, guard
+from tests.pages.test_patient_banner import FORM
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Visitor
@@ -113,9 +114,17 @@ def test_only_a_page_that_a_browser_opens_has_a_first_part(
     assert WORD not in response.text
 
 
-def test_whoever_is_not_admitted_gets_none(visitor: Visit) -> None:
-    response = opened(visitor("amelia"), "/protocols")
-    assert response.status_code == 403
+@pytest.mark.parametrize(
+    ("who", "path", "status"),
+    [(("amelia",), "/protocols", 403), (("nora", "nurse"), "/patients/p-1/as-seen/consents", 200)],
+    ids=["not admitted", "a patient's page that staff see"],
+)
+def test_whom_it_would_show_or_let_do_too_much_gets_none(
+    visitor: Visit, fake_api: FakeApi, who: tuple[str, ...], path: str, status: int
+) -> None:
+    fake_api.gives(LIST_CONSENTS, [FORM])
+    response = opened(visitor(*who), path)
+    assert response.status_code == status
     assert WORD not in response.text
 
 
