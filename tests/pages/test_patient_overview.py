@@ -533,11 +533,17 @@ def test_the_lists_that_it_leads_to_are_of_this_patient_even_if_the_api_ignores_
         everybody = listed.follow("Show everybody’s")
         assert others in everybody.words and not everybody.select(".patient-banner"), address
     assert not page.select("main a[href*='/notifications?']"), "what is done there is for everybody’s"
-    for address in ("/consents?list=late&patient=p-1", "/consents?list=all&q=zz&patient=p-1"):
-        listed = nora.get(address)
-        links = listed.select("#results nav.chips a, #results a.back, #results .empty a")
-        kept = [str(link["href"]) for link in links]
-        assert kept and all("patient=p-1" in href for href in kept), kept
+    for address in (
+        "/consents?list=late&patient=p-1",
+        "/consents?list=open&kind=Treatment&patient=p-1",
+        "/consents?list=all&q=zz&patient=p-1",
+        "/protocols?q=zz&patient=p-1",
+    ):
+        path = address.partition("?")[0]
+        links = nora.get(address).select(f"#results a[href='{path}'], #results a[href^='{path}?']")
+        kept = {link.words: "patient=p-1" in str(link["href"]) for link in links}
+        assert kept.pop("Show everybody’s") is False
+        assert kept and all(kept.values()), kept
 
 
 def test_a_list_of_one_patient_is_searched_by_what_was_typed_alone(nora: Visitor, fake_api: FakeApi) -> None:
