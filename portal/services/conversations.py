@@ -15,6 +15,7 @@ from portal.services.api import Group, SearchQuery
 from portal.services.client import Care
 from portal.services.decoding import Choice, Id, PagedResult, Record, Timed, Whole
 from portal.services.errors import NotFound, Unavailable
+from portal.services.gather import attempt, known
 from portal.services.listed import Listed
 from portal.services.paging import CAP, read_list
 from portal.services.patient_ref import PatientRef
@@ -227,13 +228,44 @@ def archive_message(care: Care, message_id: str) -> Message | None:
 
 
 def list_conversations(
-    care: Care, *, skip: int = 0, limit: int = 20, text: str | None = None, include_archived: bool = False
+    care: Care,
+    *,
+    skip: int = 0,
+    limit: int = 20,
+    text: str | None = None,
+    include_archived: bool = False,
+    sorting: str | None = None,
 ) -> PagedResult[Conversation]:
     """One page of conversations, each with its newest messages (50 at most)."""
     query = ConversationQuery(
-        skip_count=skip, max_result_count=limit, filter=text, include_archived=include_archived
+        skip_count=skip,
+        max_result_count=limit,
+        filter=text,
+        include_archived=include_archived,
+        sorting=sorting,
     )
     return read_list(LIST_CONVERSATIONS, query, care=care)
+
+
+def list_newest(care: Care, limit: int) -> tuple[PagedResult[Conversation], bool]:
+    """The newest conversations, and whether they are: all there are, or in that order.
+
+    An API that lists them in another order is asked to sort them. Raises CareError.
+    """
+    page = list_conversations(care, limit=limit)
+    if page.listed.is_whole or _are_newest_first(page.items):
+        return page, True
+    ordered = known(attempt(lambda: list_conversations(care, limit=limit, sorting="lastMessageAt desc")))
+    return (ordered, True) if ordered and _are_newest_first(ordered.items) else (page, False)
+
+
+def _are_newest_first(conversations: Sequence[Conversation]) -> bool:
+    times = [talk.last_message_at or _last_sent(talk) for talk in conversations]
+    return None not in times and times == sorted(filter(None, times), reverse=True)
+
+
+def _last_sent(conversation: Conversation) -> datetime | None:
+    return max((message.sent_at for message in conversation.messages if message.sent_at), default=None)
 
 
 def get_conversation(care: Care, conversation_id: str) -> Conversation:

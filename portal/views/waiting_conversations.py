@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from portal.i18n.gettext import _, ngettext
 from portal.services.client import Care
-from portal.services.conversations import Conversation, Message, MessageSide, list_conversations
+from portal.services.conversations import Conversation, Message, MessageSide, list_newest
 from portal.services.listed import Listed
 from portal.services.rules.danger_signs import danger_words, excerpt
 from portal.state.session_records import Person
@@ -51,26 +51,52 @@ class WaitingConversation(Value, frozen=True):
 class Waiting(Value, frozen=True):
     """The waiting conversations: those with words of danger first, then longest first.
 
-    `newest` are all that were searched, newest first.
+    `searched` are all that were looked through, `are_all` if there are no others; `are_newest` says that others are older.
     """
 
     conversations: Listed[WaitingConversation]
-    newest: tuple[Conversation, ...]
+    searched: tuple[Conversation, ...]
+    are_all: bool
+    are_newest: bool
 
     @property
     def covers(self) -> int | None:
         """How many conversations were searched, None if all."""
-        return None if self.conversations.is_whole else len(self.newest)
+        return None if self.are_all else len(self.searched)
 
-    def words_of_none(self, *, mine: bool = False) -> str:
-        """What is to be said where none, or none of one's own, was found.
+    @property
+    def words_of_untold(self) -> str:
+        """Of how many it isn't known whether they wait; empty if of none.
 
-        An API that doesn't tell patients' messages from the clinic's shows none.
+        An API may not tell patients' messages from the clinic's, or leave some out.
         """
-        if _is_untold(self.newest):
+        untold = sum(map(_is_untold, self.searched))
+        if untold and untold == len(self.searched):
             return _(
                 "The clinic’s system doesn’t say which messages are from patients, so which of them wait for an answer isn’t known here."
             )
+        words = ngettext(
+            "Whether %(num)s conversation waits for an answer isn’t known: the clinic’s system doesn’t say who wrote in it.",
+            "Whether %(num)s conversations wait for an answer isn’t known: the clinic’s system doesn’t say who wrote in them.",
+            untold,
+        )
+        return words if untold else ""
+
+    @property
+    def words_of_search(self) -> str:
+        """Which conversations were looked through; empty if all were."""
+        if self.covers is None:
+            return ""
+        if self.are_newest:
+            return _("Looked through: the newest %(num)s.", num=self.covers)
+        return _("Looked through: %(num)s, and newer ones may wait.", num=self.covers)
+
+    def words_of_none(self, *, mine: bool = False) -> str:
+        """What is to be said where none, or none of one's own, was found."""
+        if words := self.words_of_untold:
+            return words
+        if self.covers is not None and not self.are_newest:
+            return _("None was found that waits for an answer.") + " " + self.words_of_search
         if mine:
             return (
                 _("None of your conversations waits for an answer.")
@@ -88,20 +114,27 @@ class Waiting(Value, frozen=True):
 
 def read_waiting(care: Care, person: Person) -> Waiting:
     """Search the newest conversations for waiting ones. Raises CareError."""
-    page = list_conversations(care, limit=MOST).listed
-    found = page.through(_in_order)
-    waiting = Waiting(Listed(found.items, is_whole=found.is_whole and not _is_untold(page.items)), page.items)
+    page, are_newest = list_newest(care, MOST)
+    are_all = page.listed.is_whole
+    waiting = Waiting(
+        Listed(tuple(_in_order(page.items)), is_whole=are_all and not any(map(_is_untold, page.items))),
+        page.items,
+        are_all=are_all,
+        are_newest=are_newest,
+    )
     if may(person, "message.answer"):
         section_counts.learn(person, "/conversations", waiting.conversations.count)
     return waiting
 
 
-def _is_untold(conversations: tuple[Conversation, ...]) -> bool:
-    """Whether the API doesn't tell whose messages these conversations hold, or in words that nobody knows."""
-    sides = {message.side for conversation in conversations for message in conversation.messages}
-    is_unknown = bool(sides) and sides.isdisjoint((MessageSide.INBOUND, MessageSide.OUTBOUND))
-    return bool(conversations) and (
-        is_unknown or not_given("Message.side") or not_given("Conversation.messages")
+def _is_untold(conversation: Conversation) -> bool:
+    """Whether the API doesn't tell who wrote in it: in words that nobody knows, or without any message although there is one."""
+    sides = {message.side for message in conversation.messages}
+    has_content = bool(sides or conversation.unread_count or conversation.last_message_at)
+    return (
+        (has_content or not_given("Conversation.messages"))
+        and not conversation.is_archived
+        and sides.isdisjoint((MessageSide.INBOUND, MessageSide.OUTBOUND))
     )
 
 

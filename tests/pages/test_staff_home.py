@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from portal.services.consents.forms import (
 )
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide, Participant
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Severity
+from portal.views.waiting_conversations import MOST
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
 from tests.support.visitor import Page, Visitor
@@ -328,3 +330,50 @@ def test_messages_are_not_called_answered_by_an_api_that_does_not_tell_whose_the
         words = nora.get(path).words
         assert "which of them wait for an answer isn’t known here" in words, path
         assert "answered" not in words and "none of your" not in words.lower(), path
+
+
+@pytest.mark.parametrize(
+    "left_out", [{}, {"unreadCount": 1}], ids=["by an unknown word", "without its messages"]
+)
+def test_a_conversation_of_which_nobody_knows_who_wrote_is_not_called_answered(
+    visitor: SignIn, fake_api: FakeApi, left_out: dict[str, int]
+) -> None:
+    sent: dict[str, Any] = {"id": "m-1", "side": "Outbound", "sentAt": "2026-11-20T12:00:00Z"}
+    unknown = {"id": "t-2", **(left_out or {"messages": [{**sent, "id": "m-2", "side": "Incoming"}]})}
+    fake_api.gives(LIST_CONVERSATIONS, [{"id": "t-1", "messages": [sent]}, unknown])
+    nora = visitor("nora", "nurse")
+    for path in ("/", "/conversations"):
+        words = nora.get(path).words
+        assert "Whether 1 conversation waits for an answer isn’t known" in words, path
+        assert "Every conversation has been answered" not in words, path
+    fake_api.gives(LIST_CONVERSATIONS, [msgspec.to_builtins(talk(1)), unknown])
+    for path in ("/", "/conversations"):
+        words = nora.get(path).words
+        assert "Question 1" in words and "Whether 1 conversation waits" in words, path
+
+
+@pytest.mark.parametrize("sorts", [True, False])
+def test_the_newest_conversations_are_those_of_a_list_in_another_order_only_where_it_can_be_sorted(
+    visitor: SignIn, fake_api: FakeApi, sorts: bool
+) -> None:
+    def answered(number: int) -> dict[str, Any]:
+        at = (datetime(2026, 1, 1, tzinfo=ZONE) + timedelta(hours=number)).isoformat()
+        sent = {"id": f"m-{number}", "side": "Outbound", "sentAt": at}
+        return {"id": f"t-{number}", "lastMessageAt": at, "messages": [sent]}
+
+    asks = {**msgspec.to_builtins(talk(999)), "lastMessageAt": "2026-11-20T12:00:00Z"}
+    oldest_first = [*map(answered, range(MOST)), asks]
+
+    def listed(query: Mapping[str, str]) -> object:
+        is_sorted = sorts and query.get("Sorting") == "lastMessageAt desc"
+        items = oldest_first[::-1] if is_sorted else oldest_first
+        begin = int(query["SkipCount"])
+        return {"totalCount": len(items), "items": items[begin : begin + int(query["MaxResultCount"])]}
+
+    fake_api.computes(LIST_CONVERSATIONS, listed)
+    nora = visitor("nora", "nurse")
+    for path in ("/", "/conversations"):
+        words = nora.get(path).words
+        assert ("Question 999" in words) is sorts, path
+        assert (f"Looked through: {MOST}, and newer ones may wait." in words) is not sorts, path
+        assert "have been answered" not in words, path

@@ -57,11 +57,11 @@ def test_a_conversation_waits_since_the_first_message_without_an_answer(
 
 
 def given(monkeypatch: pytest.MonkeyPatch, *talks: Conversation, total: int | None = None) -> None:
-    def listed(_care: object, *, limit: int, **_more: object) -> decoding.PagedResult[Conversation]:
+    def listed(_care: object, limit: int) -> tuple[decoding.PagedResult[Conversation], bool]:
         assert limit == waiting_conversations.MOST
-        return decoding.PagedResult(items=talks, total_count=len(talks) if total is None else total)
+        return decoding.PagedResult(items=talks, total_count=len(talks) if total is None else total), True
 
-    monkeypatch.setattr(waiting_conversations, "list_conversations", listed)
+    monkeypatch.setattr(waiting_conversations, "list_newest", listed)
 
 
 def test_the_longest_waiting_conversation_comes_first_with_its_last_message(

@@ -12,6 +12,7 @@ from portal.views.chosen_patient import ChosenPatient, read_page_of
 from portal.views.conversations.view import Row, waiting_row
 from portal.views.waiting_conversations import read_waiting
 from portal.web import new_messages
+from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person, audit, render
 
 PAGE = 20
@@ -21,8 +22,8 @@ PAGE = 20
 class InboxPage(Page, template="conversations/inbox.html", about="chosen"):
     """One page of the inbox or archive; for staff also the waiting ones (`is_waiting`), or those of a chosen patient.
 
-    `newest` is its newest message, after which the page polls for more. `covers` is how many conversations were searched
-    for waiting ones, None if all were; `mine` leaves out those without this person.
+    `newest` is its newest message, after which the page polls for more. `words_of_search` says which conversations were
+    searched for waiting ones, empty if all were; `mine` leaves out those without this person.
     """
 
     rows: list[Row]
@@ -35,7 +36,7 @@ class InboxPage(Page, template="conversations/inbox.html", about="chosen"):
     has_news: bool
     is_waiting: bool = False
     mine: bool = False
-    covers: int | None = None
+    words_of_search: str = ""
     words_of_none: str = ""
     chosen: ChosenPatient | None = None
 
@@ -82,7 +83,7 @@ def archived_page(care: Care, text: str, number: int) -> decoding.PagedResult[Co
 
 def show_waiting(care: Care, person: Person, number: int) -> Response:
     waiting = read_waiting(care, person)
-    newest = waiting.newest[:PAGE]
+    newest = waiting.searched[:PAGE]
     mine = request.args.get("mine") == "1"
     listed = waiting.conversations.where(
         lambda conversation: not mine or conversation.conversation.names(person.sub)
@@ -104,7 +105,7 @@ def show_waiting(care: Care, person: Person, number: int) -> Response:
             has_news=False,
             is_waiting=True,
             mine=mine,
-            covers=waiting.covers,
+            words_of_search=in_a_row(filter(None, (waiting.words_of_search, waiting.words_of_untold)), " "),
             words_of_none=waiting.words_of_none(mine=mine),
         ),
         fragment="inbox",
