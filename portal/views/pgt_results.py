@@ -47,20 +47,20 @@ def show(care: Care, person: Person, result_id: str) -> Response:
     audit.shown("pgt-result.read", "pgt-result", result.id)
     before = seen_results.previous_calls(person, [result]).get(result.id)
     episode = _episode_of(care, result)
-    view = ResultView(result, episode if person.is_staff else None, before, _apart(result, episode))
+    view = ResultView(result, episode if person.is_staff else None, before, *_named(result, episode))
     name_opened(view.patient.full_name if view.patient else "", view.code)
     released_at = None if result.is_amended else result.released_at
     follow_up = follow_up_of(conversations, result.episode_id, released_at)
     return render(ResultPage(result=result, view=view, follow_up=follow_up))
 
 
-def _apart(result: PgtResult, episode: Episode | None) -> str:
-    """What tells the embryo that was tested from others of its code."""
+def _named(result: PgtResult, episode: Episode | None) -> tuple[str, str]:
+    """The code of the embryo that was tested, and what tells it from others of its code; empty where it isn't known."""
     tested = tested_in(episode, result)
     if episode is None or tested is None:
-        return ""
+        return "", ""
     views = told_apart((embryo, episode) for embryo in episode.embryos)
-    return next(told_alone(view).apart for view in views if view.embryo.id == tested.id)
+    return tested.embryo_code, next(told_alone(view).apart for view in views if view.embryo.id == tested.id)
 
 
 def _episode_of(care: Care, result: PgtResult) -> Episode | None:

@@ -24,21 +24,29 @@ from portal.web.not_given import not_given
 
 
 def tested_in(episode: Episode | None, result: PgtResult) -> EmbryoStorage | None:
-    """The embryo of the treatment that was tested, if that is known: by its id first, for a couple may have two of one code."""
+    """The embryo of the treatment that was tested, if that is known: by its id first, for a couple may have two of one code.
+
+    A code that may be more than one isn't passed on; the embryo's own record may name the test.
+    """
     if episode is None:
         return None
     id_, code = result.embryo_storage_id, result.embryo_code
-    alike = [embryo for embryo in episode.embryos if embryo.id == id_ or embryo.embryo_code == code]
+    alike = [
+        embryo
+        for embryo in episode.embryos
+        if embryo.id == id_ or embryo.pgt_result_id == result.id or (code and embryo.embryo_code == code)
+    ]
     return min(alike, key=lambda embryo: (embryo.id != id_, embryo.pgt_result_id != result.id), default=None)
 
 
 class ResultView(Value, frozen=True):
-    """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first, `apart` what
-    tells its embryo from others of its code."""
+    """A result in words; `episode` is its treatment, given to staff, `before` the call that the person saw first, `embryo_code`
+    its embryo's and `apart` what tells that from others of its code."""
 
     result: PgtResult
     episode: Episode | None = None
     before: seen_results.SeenCall | None = None
+    embryo_code: str = ""
     apart: str = ""
 
     @property
@@ -73,8 +81,14 @@ class ResultView(Value, frozen=True):
     @property
     def code(self) -> str:
         """The embryo's code, for staff with the patient's record number, and what tells it apart."""
-        code = self.result.embryo_code
+        code = self.result.embryo_code or self.embryo_code
         return f"{labels.with_record(code, self.patient) if self.patient else code}{self.apart}"
+
+    @property
+    def code_in_storage(self) -> str:
+        """What the embryo's own record calls it, where that differs from the laboratory's code."""
+        is_other = self.embryo_code and self.result.embryo_code not in ("", self.embryo_code)
+        return self.embryo_code if is_other else ""
 
     @property
     def title(self) -> str:

@@ -345,6 +345,31 @@ def test_the_embryos_beside_a_result_are_shown_with_all_their_tests(
 
 
 @pytest.mark.parametrize(
+    ("code", "heading", "also"),
+    [
+        ("GO-6a", "Genetic test of embryo GO-6a", None),
+        ("GO-4", "Genetic test of embryo GO-4", "called GO-6a in storage"),
+    ],
+    ids=["one that may tell more is left out of the result", "the laboratory's is another"],
+)
+@pytest.mark.parametrize(("who", "role"), [("grace", "patient"), ("elif", "embryologist")])
+def test_a_result_is_named_by_the_embryo_whose_record_names_it(
+    visitor: SignIn, fake_api: FakeApi, who: str, role: str, code: str, heading: str, also: str | None
+) -> None:
+    embryos = tuple(
+        sample(EmbryoStorage, id=id_, embryo_code=name, pgt_result_id=test, cryopreserved_at=None)
+        for id_, name, test in (("s-6", "GO-6a", WITH_SEX.id), ("s-7", "GO-7a", None))
+    )
+    own = sample(Patient, id="p-1", user_id="grace", mrn="")
+    fake_api.gives(READ_EPISODE, sample(Episode, id="1", patient=own, embryos=embryos, pgt_results=()))
+    result = structs.replace(WITH_SEX, episode_id="1", embryo_code=code)
+    fake_api.gives(READ_PGT_RESULT, result)
+    page = show(visitor(who, role), result)
+    assert page.heading.partition(" · ")[0] == heading
+    assert dict(fact[:2] for fact in page.facts).get("Embryo") == also
+
+
+@pytest.mark.parametrize(
     ("status", "is_told"), [("Reported", False), ("InLab", False), ("Released", True), (None, True)]
 )
 def test_a_patient_reads_no_call_before_its_release_although_the_embryo_names_the_test(
