@@ -71,7 +71,7 @@ class TreatmentRegion(Value, frozen=True):
     def further_plan_ids(self) -> list[str]:
         """The plans shown that no treatment's record holds."""
         told = [tonight.further_plan for tonight in self.tonight if tonight.further_plan]
-        held = {view.protocol.id for view in self.views if view.protocol}
+        held = {view.episode.protocol.id for view in self.views if view.episode.protocol}
         changed = [notice.plan.id for notice in self.plan_notices if notice.plan.id not in held]
         return list(dict.fromkeys((*told, *changed, *(plan.id for plan in self.other_plans))))
 

@@ -568,11 +568,11 @@ def test_who_reads_of_a_plans_status_and_why_it_isnt_followed_and_what_is_stampe
     protocol = Protocol(id="f-1", name="", **{**given, **plan})
     g.request_id = "r-1"
     for side, told in ((Side.PATIENT, to_patient), (Side.STAFF, to_staff)):
-        view = ProtocolView(protocol, person("x", side), None, replace(episode(), **treatment))
-        assert (view.has_status, bool(view.state), bool(_stamp(view))) == told
+        view = ProtocolView(protocol, replace(episode(), **treatment), person("x", side))
+        assert (view.has_status, bool(view.state_beside_status), bool(_stamp(view))) == told
     for days, number in ((0, 1), (1, None)):
         begun = replace(protocol, status=ProtocolStatus.ACTIVE, start_date=day + timedelta(days=days))
-        assert ProtocolView(begun, person("x", Side.STAFF), None, None).day == number
+        assert ProtocolView(begun, None, person("x", Side.STAFF)).day == number
 
 
 @pytest.mark.parametrize(

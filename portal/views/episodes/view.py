@@ -9,18 +9,16 @@ from functools import cached_property
 from operator import itemgetter
 
 from flask import g, url_for
-from markupsafe import Markup
 from msgspec.structs import replace
 
 from portal.context import session
 from portal.i18n.gettext import _, ngettext
-from portal.i18n.locale import is_rtl
 from portal.services.consents.forms import ConsentForm
 from portal.services.episodes import Appointment, ConsentBrief, Episode, EpisodeStage, TimelineEvent
 from portal.services.listed import Listed
 from portal.services.pgt_results import PgtBrief, PgtCall
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import NIGHT_ENDS, Standing, doses_on, doses_tonight, minutes, standing
+from portal.services.rules.doses import doses_on, minutes
 from portal.services.rules.stages import COUNTED, COUNTED_DAYS, SINCE_TRANSFER, needs_call_now, steps_of
 from portal.services.storage import EmbryoStorage
 from portal.state.session_records import Person
@@ -36,12 +34,12 @@ from portal.views.episodes.tonight import Tonight, tonight_of
 from portal.web import added_visits, labels
 from portal.web.alerts import ClinicAlert, alerts_of
 from portal.web.choice_names import choice_name
-from portal.web.doses import DoseLine, PlanWords, medicines_of, plan_of, state_words
-from portal.web.drawings.schedule import medication_grid
-from portal.web.filters import in_a_row, local, moment, months, now, number, short_date, today
+from portal.web.doses import DoseLine
+from portal.web.filters import in_a_row, local, moment, months, now, number, today
 from portal.web.not_given import not_given
 from portal.web.permissions import may
 from portal.web.plan_changes import PlanNotice, notice_of
+from portal.web.plan_view import PlanView
 from portal.web.seen_plans import last_change
 from portal.web.seen_results import previous_calls
 
@@ -123,23 +121,14 @@ class EpisodeView:
         return record is None or len(record.episode_ids) != 1
 
     @cached_property
-    def protocol(self) -> Protocol | None:
-        return self.episode.protocol
+    def plan(self) -> PlanView:
+        """The plan that its record holds, or that it holds none."""
+        return PlanView(self.episode.protocol, self.episode, self.person)
 
     @cached_property
-    def protocol_day(self) -> int | None:
-        """The day of the plan today, while it is active."""
-        plan = self.protocol
-        if plan is None or not plan.is_active or self.episode.is_ended:
-            return None
-        if self.standing is Standing.ANOTHERS:
-            return None
-        return self.plan_day(today())
-
-    def plan_day(self, on: date) -> int | None:
-        """The day of the plan on that date; None before its first day, or without a dated plan."""
-        day = self.protocol.day_on(on) if self.protocol else None
-        return day if day is not None and day >= 1 else None
+    def further(self) -> list[PlanView]:
+        """Its further plans."""
+        return [PlanView(plan, self.episode, self.person) for plan in self.further_plans]
 
     @cached_property
     def day_note(self) -> str | None:
@@ -153,7 +142,7 @@ class EpisodeView:
         if stage in SINCE_TRANSFER:
             return self._since_transfer()
         is_counted = stage is None or not stage.known or stage in COUNTED
-        return _("Day %(day)s", day=number(self.protocol_day)) if self.protocol_day and is_counted else None
+        return _("Day %(day)s", day=number(self.plan.day)) if self.plan.day and is_counted else None
 
     def _since_transfer(self) -> str | None:
         """`5 days after the transfer`; after two weeks, in weeks; nothing once the early scan should be behind her."""
@@ -194,62 +183,14 @@ class EpisodeView:
         ]
 
     @cached_property
-    def words(self) -> PlanWords:
-        return PlanWords(self.protocol, is_plain=self.person.is_patient)
-
-    @cached_property
-    def standing(self) -> Standing:
-        """Whether the plan's doses are taken today."""
-        return standing(self.protocol, self.episode, today())
-
-    @cached_property
-    def plan_of(self) -> str:
-        """Whose plan it is, if not the reader's own, or for staff not the patient's; else empty."""
-        return plan_of(self.protocol, self.episode, self.person)
-
-    @cached_property
-    def medicines_of(self) -> str:
-        """`Daniel’s medicines`, if they aren't the reader's own, or for staff not the patient's; else empty."""
-        return medicines_of(self.plan_of)
-
-    @cached_property
-    def is_plan_own(self) -> bool:
-        """Whether the plan is the reader's own."""
-        return self.episode.is_plan_of(self.person.sub)
-
-    @cached_property
-    def may_change_plan(self) -> bool:
-        plan = self.protocol
-        return plan is not None and not plan.is_ended and may(self.person, "protocol.edit")
-
-    @cached_property
     def may_begin_plan(self) -> bool:
         """Whether the reader may make a plan for this treatment: it runs, and has none that can be changed."""
-        return not self.episode.is_ended and not self.may_change_plan and may(self.person, "protocol.edit")
-
-    @cached_property
-    def is_followed(self) -> bool:
-        """Whether the plan is followed, so that its days are calendar dates."""
-        return self.standing is Standing.FOLLOWED
-
-    @cached_property
-    def plan_state(self) -> tuple[str, str] | None:
-        """Why no doses are shown, and what to do; None while they are."""
-        return state_words(self.standing, is_plain=self.person.is_patient)
-
-    @cached_property
-    def doses(self) -> list[DoseLine]:
-        """The medicines of today, by time; until 03:00 those of the night that began yesterday come first."""
-        at = local(now())  # one moment: it may be midnight while a page is made
-        before = doses_tonight(self.protocol, self.episode, at.date()) if at.hour < NIGHT_ENDS else []
-        return [
-            self.words.line(dose) for dose in (*before, *doses_on(self.protocol, self.episode, at.date()))
-        ]
+        return not self.episode.is_ended and not self.plan.may_change and may(self.person, "protocol.edit")
 
     @cached_property
     def clock_example(self) -> datetime:
         """When the first dose of today is due, else noon: by it a device elsewhere tells what its own clock shows."""
-        doses = doses_on(self.protocol, self.episode, today())
+        doses = doses_on(self.episode.protocol, self.episode, today())
         hours = (at for dose in doses if (at := minutes(dose.time)) is not None)
         return datetime.combine(today(), time(*divmod(next(hours, 12 * 60), 60)), g.tenant.time_zone)
 
@@ -265,24 +206,20 @@ class EpisodeView:
 
     def _lines_on(self, on: date) -> list[DoseLine]:
         found: list[tuple[tuple[int, Sequence[object]], DoseLine]] = []
-        for plan in (self.protocol, *self.further_plans):
-            if plan and plan_of(plan, self.episode, self.person) == self.plan_of:
-                first, words = plan.day_on(on) or 0, PlanWords(plan, is_plain=self.person.is_patient)
-                for dose in doses_on(plan, self.episode, on):
-                    found.append(((dose.day - first, dose.moment[1:]), words.line(dose)))
+        for plan in (self.plan, *self.further):
+            if plan.protocol and plan.whose == self.plan.whose:
+                first = plan.protocol.day_on(on) or 0
+                for dose in doses_on(plan.protocol, self.episode, on):
+                    found.append(((dose.day - first, dose.moment[1:]), plan.words.line(dose)))
         return [line for _moment, line in sorted(found, key=itemgetter(0))]
 
     @cached_property
     def plan_notice(self) -> PlanNotice | None:
         """What changed in the plan since the patient saw it; None for staff, and without a plan."""
-        if not (self.person.is_patient and self.protocol):
+        protocol = self.episode.protocol
+        if not (self.person.is_patient and protocol):
             return None
-        return notice_of(self.person, self.protocol, self.episode)
-
-    @cached_property
-    def go_on(self) -> list[str]:
-        """What of the plan is still to be taken although the treatment has ended."""
-        return self.words.instructions_to_continue(self.episode, today())
+        return notice_of(self.person, protocol, self.episode)
 
     @cached_property
     def visits_today(self) -> list[Appointment]:
@@ -386,21 +323,6 @@ class EpisodeView:
         return _("Your doctor hasn’t confirmed this yet. Doses follow only what the clinic tells you.")
 
     @cached_property
-    def grid(self) -> Markup | None:
-        """The plan as a calendar grid; None if there is none, or if the patient isn't to follow it now."""
-        plan = self.protocol
-        if plan is None or (self.person.is_patient and not self.is_followed):
-            return None
-        return medication_grid(
-            plan.medications,
-            plan.monitoring,
-            today=self.protocol_day,
-            name_day=self._short_date_of if plan.start_date else None,
-            amount=self.words.amount,
-            rtl=is_rtl(),
-        )
-
-    @cached_property
     def papers(self) -> list[Paper]:
         changed_at = last_change(self.person, self.episode.id) if self.person.is_patient else None
         return papers_of(self.episode.documents, changed_at)
@@ -431,10 +353,6 @@ class EpisodeView:
 
     def number(self, value: float | None) -> str | None:
         return None if value is None else number(value)
-
-    def _short_date_of(self, day: int) -> str:
-        on = self.words.date_of(day)
-        return short_date(on) if on else number(day)
 
 
 def named(visit: Appointment) -> Appointment:

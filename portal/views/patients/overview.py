@@ -26,6 +26,7 @@ from portal.web.filters import in_a_row
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.known_people import known_people
 from portal.web.permissions import may
+from portal.web.plan_view import PlanView
 
 bp = Blueprint("overview", __name__)
 
@@ -35,7 +36,7 @@ _MOST_UNREAD = 6
 class OverviewPage(Page, template="patients/show.html", about="overview"):
     """What was read of a patient; `forms` and `conversations` are its parts as lists, or the errors in their place.
 
-    `plans_today` has each treatment's plans by its id: a label with whose or which it is, and the treatment with that plan.
+    `plans_today` has each treatment's plans by its id, each with a label of whose or which it is.
     `unread` are the first notifications that this person hasn't read yet.
     `sends_forms` is where forms are made for the patient, empty if they can't be: without a treatment, one form says the name;
     `makes_plan` where a plan is made for their own treatment, empty if there is one.
@@ -44,7 +45,7 @@ class OverviewPage(Page, template="patients/show.html", about="overview"):
     overview: PatientOverview
     week: Week
     views: list[EpisodeView]
-    plans_today: dict[str, list[tuple[str, EpisodeView]]]
+    plans_today: dict[str, list[tuple[str, PlanView]]]
     forms: Groups | CareError
     conversations: Listed[Row] | CareError
     unread: Listed[Notification] | CareError
@@ -86,7 +87,9 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
             overview=overview,
             week=week,
             views=[views[0] for views in by_plan],
-            plans_today={views[0].episode.id: _today(views, overview) for views in by_plan},
+            plans_today={
+                views[0].episode.id: _today([view.plan for view in views], overview) for views in by_plan
+            },
             forms=forms if isinstance(forms, CareError) else group(forms, person),
             conversations=conversations
             if isinstance(conversations, CareError)
@@ -98,17 +101,17 @@ def show(care: Care, person: Person, patient_id: str) -> Response:
     )
 
 
-def _today(views: list[EpisodeView], overview: PatientOverview) -> list[tuple[str, EpisodeView]]:
-    """The treatment with each of its plans, which are told apart by name where there are several."""
+def _today(plans: list[PlanView], overview: PatientOverview) -> list[tuple[str, PlanView]]:
+    """The plans of a treatment, which are told apart by name where there are several."""
 
-    def whose(view: EpisodeView) -> str:
-        return medicines_of((view.protocol and overview.others_plan(view.protocol)) or view.plan_of)
+    def whose(plan: PlanView) -> str:
+        return medicines_of((plan.protocol and overview.others_plan(plan.protocol)) or plan.whose)
 
-    is_one = len(views) == 1
-    names = ["" if is_one or view.protocol is None else view.protocol.name for view in views]
+    is_one = len(plans) == 1
+    names = ["" if is_one or plan.protocol is None else plan.protocol.name for plan in plans]
     return [
-        (in_a_row(filter(None, (_("Today"), whose(view), name)), " · "), view)
-        for view, name in zip(views, names, strict=True)
+        (in_a_row(filter(None, (_("Today"), whose(plan), name)), " · "), plan)
+        for plan, name in zip(plans, names, strict=True)
     ]
 
 

@@ -86,7 +86,7 @@ def _stamp(view: ProtocolView) -> str | None:
     """The notice on every page of a plan that isn't active, isn't followed any more, or whose treatment may not go on."""
     if not view.protocol.is_active:
         return choice_name(view.protocol.status)
-    if view.standing in (Standing.ENDED, Standing.ANOTHERS) and (state := view.state):
+    if view.standing in (Standing.ENDED, Standing.ANOTHERS) and (state := view.state_beside_status):
         return state[0]
     return _("Consent withdrawn or declined") if view.withdrawn else None
 

@@ -69,7 +69,6 @@ def medication_grid(
         row.unit if row.dose is None else f"{row.dose:g} {row.unit}"
     ),
     rtl: bool = False,
-    id_: str = "schedule",
 ) -> Markup | None:
     """Draw the plan, or return None when it holds nothing; `today` is a day of the plan, day 1 its start.
 
@@ -104,7 +103,7 @@ def medication_grid(
             for index, bar in enumerate(rows)
         ),
         _checks(checks, across, last, bottom - 14, side, today) if checks else Markup(),
-        id_=id_,
+        id_="schedule",
         title=_("The plan, day by day"),
         description=_describe(rows, checks),
         rtl=rtl,

@@ -23,6 +23,7 @@ from portal.services.rules.doses import Standing, courses, doses_of_day, doses_o
 from portal.views.episodes import view
 from portal.views.episodes.view import EpisodeView
 from portal.views.protocols.schedule import calendar_of, days
+from portal.web import plan_view
 from portal.web.doses import PlanWords
 from portal.web.drawings.schedule import bars
 from portal.web.filters import day as write_day
@@ -89,9 +90,10 @@ PATIENT: Any = SimpleNamespace(is_patient=True, is_staff=False, sub="a", roles=(
 
 
 def seen(of: Episode, on: date, monkeypatch: pytest.MonkeyPatch) -> EpisodeView:
-    monkeypatch.setattr(view, "today", lambda: on)
+    for module in (view, plan_view):
+        monkeypatch.setattr(module, "today", lambda: on)
     monkeypatch.setattr(
-        view, "now", lambda: datetime.combine(on, datetime.min.time(), LONDON).replace(hour=9)
+        plan_view, "now", lambda: datetime.combine(on, datetime.min.time(), LONDON).replace(hour=9)
     )
     return EpisodeView(of, PATIENT)
 
@@ -116,7 +118,7 @@ def test_all_views_name_the_same_doses_on_every_day(
     }
 
     page = seen(episode(protocol), today, monkeypatch)
-    assert told(page.doses) == expected[now]
+    assert told(page.plan.doses) == expected[now]
     for on, lines in page.coming_days:
         assert told(lines) == expected[(on - BEGINS).days + 1]
     if not page.coming_days:
@@ -267,28 +269,28 @@ def test_a_night_dose_says_from_which_day_to_which_and_is_there_after_midnight(m
     hcg = Medication(drug="hCG", start_day=6, is_trigger=True, time="00:30")  # Wednesday 25 March
     fsh = Medication(drug="FSH", start_day=1, end_day=5, time="19:00")
     of = episode(plan([hcg, fsh]))
-    assert [(line.drug, line.time) for line in seen(of, date(2026, 3, 24), monkeypatch).doses] == [
+    assert [(line.drug, line.time) for line in seen(of, date(2026, 3, 24), monkeypatch).plan.doses] == [
         ("FSH", "19:00"),
         ("hCG", "night from Tuesday to Wednesday, 00:30"),
     ]
     page = seen(of, date(2026, 3, 25), monkeypatch)
-    monkeypatch.setattr(view, "now", lambda: datetime(2026, 3, 25, 0, 10, tzinfo=LONDON))
-    assert [line.drug for line in page.doses] == ["hCG"]
+    monkeypatch.setattr(plan_view, "now", lambda: datetime(2026, 3, 25, 0, 10, tzinfo=LONDON))
+    assert [line.drug for line in page.plan.doses] == ["hCG"]
     page = seen(of, date(2026, 3, 25), monkeypatch)
-    monkeypatch.setattr(view, "now", lambda: datetime(2026, 3, 25, 9, 0, tzinfo=LONDON))
-    assert page.doses == []
+    monkeypatch.setattr(plan_view, "now", lambda: datetime(2026, 3, 25, 9, 0, tzinfo=LONDON))
+    assert page.plan.doses == []
 
 
 def test_a_dose_without_an_hour_says_whom_to_call(monkeypatch: Any) -> None:
     hcg = Medication(drug="hCG", start_day=5, is_trigger=True)
     page = seen(episode(plan([hcg])), date(2026, 3, 24), monkeypatch)
-    assert [line.time for line in page.doses] == ["Time not given: call your clinic"]
+    assert [line.time for line in page.plan.doses] == ["Time not given: call your clinic"]
 
 
 def test_a_dose_without_an_amount_says_whom_to_call(monkeypatch: Any) -> None:
     fsh = Medication(drug="FSH", unit="IU", start_day=1, time="19:00")
     page = seen(episode(plan([fsh])), BEGINS, monkeypatch)
-    assert [line.amount for line in page.doses] == ["(amount not given: call your clinic)"]
+    assert [line.amount for line in page.plan.doses] == ["(amount not given: call your clinic)"]
 
 
 @pytest.mark.parametrize(
@@ -311,9 +313,9 @@ def test_a_plan_that_is_not_followed_has_no_doses_and_says_why(
     protocol = plan(given_.pop("medications"), **given_)
     assert standing(protocol, None, BEGINS) is found
     page = seen(episode(protocol), BEGINS, monkeypatch)
-    assert page.doses == [] and page.coming_days == [] and page.grid is None
+    assert page.plan.doses == [] and page.coming_days == [] and page.plan.grid is None
     assert days(protocol, None, BEGINS) == []
-    assert page.plan_state is not None and "all" in page.plan_state[1], page.plan_state
+    assert page.plan.state is not None and "all" in page.plan.state[1], page.plan.state
 
 
 @pytest.mark.parametrize(
@@ -336,13 +338,13 @@ def test_what_outlasts_the_treatment_stays_shown(
     ]
     ended = episode(plan(medications), end_date=BEGINS + timedelta(days=2), **ending)  # on day 3
     page = seen(ended, BEGINS + timedelta(days=59), monkeypatch)
-    assert sorted({line.drug for line in page.doses}) == left
-    assert len(page.go_on) == len(left)
+    assert sorted({line.drug for line in page.plan.doses}) == left
+    assert len(page.plan.go_on) == len(left)
     assert all(
         "Go on with Progesterone 400\N{NO-BREAK SPACE}mg (08:00, 20:00) until Mon" in sentence
-        for sentence in page.go_on
+        for sentence in page.plan.go_on
     )
-    assert left or page.plan_state is not None
+    assert left or page.plan.state is not None
 
 
 @pytest.mark.parametrize(
@@ -380,6 +382,6 @@ def test_a_night_that_ends_while_a_page_is_made_brings_no_dose_of_the_night_befo
 ) -> None:
     hcg = Medication(drug="hCG", start_day=6, is_trigger=True, time="00:30")
     page = seen(episode(plan([hcg])), date(2026, 3, 25), monkeypatch)
-    assert page.standing
-    monkeypatch.setattr(view, "now", lambda: datetime(2026, 3, 26, 0, 0, 0, 100, LONDON))
-    assert told(page.doses) == []
+    assert page.plan.standing
+    monkeypatch.setattr(plan_view, "now", lambda: datetime(2026, 3, 26, 0, 0, 0, 100, LONDON))
+    assert told(page.plan.doses) == []
