@@ -384,11 +384,6 @@ class Episode(Timed, frozen=True, kw_only=True):
         people = (person for person in (self.patient, self.partner) if person is not None)
         return next((person for person in people if person.id == record.patient_id), None)
 
-    def is_plan_of(self, sub: str) -> bool:
-        """Whether its plan is that of `sub`: a treatment may have the partner's."""
-        owner = self.owner_of(self.protocol) if self.protocol else None
-        return owner is not None and owner.is_me(sub)
-
     def is_further_plan(self, plan: Protocol) -> bool:
         """Whether it is a plan of this treatment besides the one that its record holds; one that names no treatment may be its
         patient's or partner's while it is under way."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flask import Blueprint, Response, g, url_for
-from msgspec.structs import replace
 
 from portal.i18n.gettext import _
 from portal.services.consents import all_consents
@@ -17,16 +16,15 @@ from portal.services.found_episodes import Found
 from portal.services.gather import gather, items_of, needed
 from portal.services.listed import Listed
 from portal.services.protocols import Protocol
-from portal.services.rules.doses import standing
 from portal.services.rules.signing import has_signed
 from portal.views.consents.labels import state_word
 from portal.views.conversations.view import is_mine
 from portal.views.episodes.documents import Paper, by_date, file_paper, papers_of
 from portal.views.episodes.further_plans import read_plans
 from portal.views.episodes.lookup import reachable
-from portal.web.doses import medicines_of, plan_of
-from portal.web.filters import in_a_row, isolate, now, today
+from portal.web.filters import in_a_row, isolate, now
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
+from portal.web.plan_view import PlanView
 from portal.web.seen_plans import last_change
 from portal.web.text_language import with_lang
 
@@ -143,19 +141,18 @@ def _of_now(episode: Episode, person: Person, plans: Listed[Protocol]) -> Iterat
             label=_("Calendar"),
             icon="calendar",
         )
-    yield from _of_plan(episode, person)
-    for plan in plans.where(episode.is_further_plan):
-        yield from _of_plan(replace(episode, protocol=plan), person, plan.name)
+    for plan in (episode.protocol, *plans.where(episode.is_further_plan)):
+        yield from _of_plan(PlanView(plan, episode, person), episode.id)
 
 
-def _of_plan(episode: Episode, person: Person, name: str = "") -> Iterator[Paper]:
-    """The plan of the treatment; the name of a further one."""
-    plan = episode.protocol
-    if plan is None or not standing(plan, episode, today()).has_doses:
+def _of_plan(view: PlanView, episode_id: str) -> Iterator[Paper]:
+    """A plan of the treatment as far as it is taken, a further one with its name."""
+    plan = view.protocol
+    if plan is None or not view.standing.has_doses:
         return
-    href = url_for("episodes.medication", episode_id=episode.id)
-    whose = medicines_of(plan_of(plan, episode, person)) or _("My medicines")
-    title = in_a_row(filter(None, (whose, name)), " · ")
+    href = url_for("episodes.medication", episode_id=episode_id)
+    whose = view.medicines_of or _("My medicines")
+    title = in_a_row([whose, plan.name] if view.is_further else [whose], " · ")
     for kind, download, label in (
         (_("Day by day, to print"), url_for("protocols.schedule.document", protocol_id=plan.id), "PDF"),
         (_("For your calendar"), url_for("protocols.schedule.calendar", protocol_id=plan.id), _("Calendar")),

@@ -299,7 +299,7 @@ def _further_notices(views: Sequence[EpisodeView]) -> Iterator[PlanNotice]:
     """What has changed in the further plans of the treatments."""
     for view in views:
         for plan in view.further_plans:
-            notice = notice_of(view.person, plan, replace(view.episode, protocol=plan))
+            notice = notice_of(view.person, plan, view.episode)
             if notice.title:
                 yield _named(notice, plan.name)
 

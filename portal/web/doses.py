@@ -33,7 +33,6 @@ from portal.services.rules.doses import (
     remaining,
     standing,
 )
-from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import labels
 from portal.web.clinic_contact import line_now
@@ -265,16 +264,6 @@ def state_words(standing: Standing, *, is_plain: bool) -> tuple[str, str] | None
         Standing.UNKNOWN: _("Call the clinic before the next dose."),
     }
     return titles[standing], advice.get(standing, default_advice)
-
-
-def plan_of(plan: Protocol | None, episode: Episode | None, person: Person) -> str:
-    """Return whose plan it is; empty for the reader's own, to staff for that of the patient treated, and where it isn't known."""
-    owner = episode.owner_of(plan) if plan and episode else None
-    if owner is None or episode is None:
-        return ""
-    if person.is_patient:
-        return "" if owner.is_me(person.sub) else owner.called
-    return "" if owner is episode.patient else owner.full_name
 
 
 def medicines_of(name: str) -> str:

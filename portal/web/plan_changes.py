@@ -9,15 +9,16 @@ from itertools import groupby
 from portal.i18n.gettext import _
 from portal.services.episodes import Episode
 from portal.services.protocols import Protocol, ProtocolStatus
-from portal.services.rules.doses import Dose, Standing, minutes, standing
+from portal.services.rules.doses import Dose, Standing, minutes
 from portal.services.rules.plan_changes import DoseChange, Kind, PlanChange, Portion, changed
 from portal.state.session_records import Person
 from portal.values import Value
 from portal.web import seen_plans
-from portal.web.doses import PlanWords, amount, medicines_of, plan_of
+from portal.web.doses import PlanWords, amount
 from portal.web.filters import day, in_a_row, today, within_a_sentence
 from portal.web.filters import moment as write_moment
 from portal.web.labels import route_name
+from portal.web.plan_view import PlanView
 
 _EVENING = 17 * 60
 """Minutes after midnight."""
@@ -42,21 +43,21 @@ class PlanNotice(Value, frozen=True):
 
 def notice_of(person: Person, plan: Protocol, episode: Episode | None) -> PlanNotice:
     """Return what changed in the plan since the person confirmed having seen it; no doses of a treatment that has ended."""
+    view = PlanView(plan, episode, person)
     seen_plan, shown = seen_plans.last_seen(person, plan), seen_plans.digest(plan)
-    found = standing(plan, episode, today())
-    is_told = found not in (Standing.ENDED, Standing.ANOTHERS)
+    is_told = view.standing not in (Standing.ENDED, Standing.ANOTHERS)
     change = changed(seen_plan.plan, plan, today()) if is_told else None
     if change and change.at != seen_plan.changed_at:
         seen_plans.note_change(person, plan)
-    whose = medicines_of(plan_of(plan, episode, person))
     lines = [*_status(change.status), *dict.fromkeys(map(_line, change.doses))] if change else []
     return PlanNotice(
         plan,
         shown,
-        in_a_row(filter(None, (_title(change), whose)), " · ") if change else None,
+        in_a_row(filter(None, (_title(change), view.medicines_of)), " · ") if change else None,
         lines,
         has_calendar=bool(seen_plan.events),
-        is_calendar_old=bool(seen_plan.events) and (seen_plan.downloaded != shown or not found.has_doses),
+        is_calendar_old=bool(seen_plan.events)
+        and (seen_plan.downloaded != shown or not view.standing.has_doses),
     )
 
 

@@ -51,6 +51,11 @@ class PlanView:
         return state_words(self.standing, is_plain=self.person.is_patient)
 
     @cached_property
+    def is_further(self) -> bool:
+        """Whether the treatment's record doesn't hold it, but another plan or none."""
+        return bool(self.episode and self.protocol and self.episode.is_further_plan(self.protocol))
+
+    @cached_property
     def owner(self) -> Patient | None:
         """Whose plan it is: the patient treated or their partner; None where that isn't known."""
         return self.episode.owner_of(self.protocol) if self.episode and self.protocol else None

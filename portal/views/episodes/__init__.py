@@ -32,7 +32,6 @@ from portal.views.episodes.show import (
 )
 from portal.views.episodes.view import EpisodeView
 from portal.views.follow_up import follow_up_of, read_conversations
-from portal.web.doses import plan_of
 from portal.web.handlers import Care, Page, Person, Side, audit, render, signed_in
 from portal.web.modules import part_of
 
@@ -121,11 +120,7 @@ def medication(care: Care, person: Person, episode_id: str) -> Response:
     others = plans if isinstance(plans, CareError) else plans.where(lambda plan: plan.id != held)
     audit.shown("protocol.list", "protocol", ids_of(others))
     return show_tab(
-        EpisodeView(episode, person, further_plans=items_of(others)),
-        MedicationPage,
-        others=others
-        if isinstance(others, CareError)
-        else others.through(lambda them: [(plan, plan_of(plan, episode, person)) for plan in them]),
+        EpisodeView(episode, person, further_plans=items_of(others)), MedicationPage, others=others
     )
 
 

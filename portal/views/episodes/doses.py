@@ -15,6 +15,7 @@ from portal.views.episodes.view import EpisodeView
 from portal.web import taken_doses
 from portal.web.handlers import Care, Page, Person, Side, redirect_to, render, signed_in, toast
 from portal.web.modules import part_of
+from portal.web.plan_view import PlanView
 
 bp = Blueprint("doses", __name__)
 
@@ -76,10 +77,10 @@ def _read(care: Care, person: Person, episode_id: str, further_plan: str | None)
     if further_plan and not record_id(further_plan):
         raise NotFound
     view = EpisodeView(get_episode(care, episode_id), person)
-    plan = get_protocol(care, further_plan) if further_plan else None
-    if plan and not view.episode.is_further_plan(plan):
+    plan = PlanView(get_protocol(care, further_plan), view.episode, person) if further_plan else view.plan
+    if further_plan and not plan.is_further:
         raise NotFound
-    tonight = tonight_of(view.episode, person, view.alerts, plan) if plan else view.tonight
+    tonight = tonight_of(plan, view.alerts)
     if tonight is None:
         raise NotFound
     return tonight

@@ -89,12 +89,11 @@ class MonitoringPage(TabPage, template="episodes/monitoring.html"):
 
 
 class MedicationPage(TabPage, template="episodes/medication.html"):
-    """The plan's medicines; `others` are the treatment's further plans, each with whose it is: empty for the reader's own, or for
-    staff the patient's."""
+    """The plan's medicines; `others` are the treatment's further plans, or why they couldn't be read."""
 
     name = "medication"
     module = Module.MEDICINES
-    others: Listed[tuple[Protocol, str]] | CareError
+    others: Listed[Protocol] | CareError
 
 
 class AppointmentsPage(TabPage, template="episodes/appointments.html"):

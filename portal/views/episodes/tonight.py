@@ -14,16 +14,15 @@ from portal.i18n.gettext import _
 from portal.request_values import is_seen_by_staff
 from portal.services.episodes import Appointment, Episode
 from portal.services.protocols import Medication, Protocol
-from portal.services.rules.doses import standing
 from portal.services.rules.doses_around import DueDose, Timing, doses_around, evening_of, nearest
 from portal.services.rules.medicine_names import speaks_of
-from portal.state.session_records import Person
 from portal.values import Value
 from portal.views.episodes.egg_collection import collection_of
 from portal.web.advice import Advice, advice_in
 from portal.web.alerts import ClinicAlert
-from portal.web.doses import DoseLine, PlanWords, clinics_medicine, plan_of, state_words
+from portal.web.doses import DoseLine, PlanWords, clinics_medicine
 from portal.web.filters import ago, countdown, day, in_a_row, local, moment, now, today
+from portal.web.plan_view import PlanView
 from portal.web.taken_doses import Taken, key_of, taken
 
 _COLLECTION_HOURS = range(24, 49)
@@ -160,24 +159,16 @@ class Tonight(Value, frozen=True):
         return hashlib.sha256(repr(told).encode()).hexdigest()[:20]
 
 
-def tonight_of(
-    episode: Episode, person: Person, alerts: Sequence[ClinicAlert], further_plan: Protocol | None = None
-) -> Tonight | None:
-    """Return the doses around now as this patient sees them, of the treatment's plan or of a further one; None without a plan,
-    or once it has ended with the treatment."""
-    if further_plan:
-        episode = replace(episode, protocol=further_plan)
-    plan = episode.protocol
-    if plan is None:
+def tonight_of(view: PlanView, alerts: Sequence[ClinicAlert]) -> Tonight | None:
+    """Return the doses around now as this patient sees them; None without a plan, or once it has ended with the treatment."""
+    plan, episode = view.protocol, view.episode
+    if plan is None or episode is None or (episode.is_ended and not view.standing.has_doses):
         return None
     at = local(now())
-    found = standing(plan, episode, at.date())
-    if episode.is_ended and not found.has_doses:
-        return None
     around = doses_around(plan, episode, at)
-    is_own = episode.is_plan_of(person.sub)
-    knows_ticks = is_own and not is_seen_by_staff()
-    ticks = {key: note for key, note in taken(person).items() if note.plan_id == plan.id} if is_own else {}
+    knows_ticks = view.is_own and not is_seen_by_staff()
+    noted = taken(view.person) if view.is_own else {}
+    ticks = {key: note for key, note in noted.items() if note.plan_id == plan.id}
 
     def is_done(due: DueDose) -> bool:
         return key_of(plan, due) in ticks
@@ -200,8 +191,8 @@ def tonight_of(
         trigger = replace(trigger, comes_first=True)
     return Tonight(
         episode_id=episode.id,
-        further_plan=further_plan.id if further_plan else None,
-        plan_name=further_plan.name if further_plan else "",
+        further_plan=plan.id if view.is_further else None,
+        plan_name=plan.name if view.is_further else "",
         title=_title(first, at),
         first=tuple(cards[due] for due in first),
         others=tuple(cards[due] for due in listed if due not in first),
@@ -209,10 +200,10 @@ def tonight_of(
         trigger=trigger,
         alerts=tuple(alert for alert in about if alert.text not in told),
         before=tuple(note for key, note in ticks.items() if key not in keys and note.on == at.date()),
-        state=state_words(found, is_plain=True),
-        may_tick=is_own,
+        state=view.state,
+        may_tick=view.is_own,
         knows_ticks=knows_ticks,
-        plan_of=plan_of(plan, episode, person),
+        plan_of=view.whose,
         alert_texts=frozenset(alert.text for alert in about),
     )
 

@@ -277,7 +277,7 @@ class EpisodeView:
     @cached_property
     def tonight(self) -> Tonight | None:
         """The doses around now, for patients; None for staff, and without a plan to follow."""
-        return tonight_of(self.episode, self.person, self.alerts) if self.person.is_patient else None
+        return tonight_of(self.plan, self.alerts) if self.person.is_patient else None
 
     @cached_property
     def tonights(self) -> list[Tonight]:
@@ -289,8 +289,8 @@ class EpisodeView:
         """The doses around now of the further plans that have any, or why one that hasn't ended has none, for patients."""
         if not self.person.is_patient:
             return []
-        ongoing = (plan for plan in self.further_plans if not plan.is_ended)
-        found = (tonight_of(self.episode, self.person, self.alerts, plan) for plan in ongoing)
+        ongoing = (plan for plan in self.further if plan.protocol and not plan.protocol.is_ended)
+        found = (tonight_of(plan, self.alerts) for plan in ongoing)
         return [tonight for tonight in found if tonight and tonight.says_something]
 
     def alerts_beside(self, tonight: Tonight | None) -> list[ClinicAlert]:

@@ -10,26 +10,18 @@ from portal.i18n.gettext import _
 from portal.services.episodes import Episode
 from portal.services.errors import NotFound, Unavailable
 from portal.services.protocols import Check, Protocol, get_protocol
-from portal.services.rules.doses import (
-    Dose,
-    Standing,
-    active_courses,
-    courses,
-    doses_of_day,
-    horizon,
-    standing,
-)
+from portal.services.rules.doses import Dose, Standing, active_courses, courses, doses_of_day, horizon
 from portal.values import Value
 from portal.views.protocols.plan_calendar import calendar_of, events_of, next_check
 from portal.views.protocols.view import ProtocolView, read_treatment, read_view
 from portal.web import seen_plans
 from portal.web.calendar_file import as_download
 from portal.web.choice_names import choice_name
-from portal.web.doses import medicines_of, plan_of
 from portal.web.extensions import limit_files, limiter, person_or_address
 from portal.web.filters import now, today
 from portal.web.handlers import Care, Person, Side, audit, signed_in
 from portal.web.pdf import Document, pdf_response
+from portal.web.plan_view import PlanView
 
 bp = Blueprint("schedule", __name__)
 
@@ -101,8 +93,9 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
     """
     protocol = get_protocol(care, protocol_id)
     episode = read_treatment(care, protocol)
+    view = PlanView(protocol, episode, person)
     before = seen_plans.last_seen(person, protocol).events if person.is_patient else ()
-    if not standing(protocol, episode, today()).has_doses and not before:
+    if not view.standing.has_doses and not before:
         raise NotFound
     audit.shown("protocol.calendar", "protocol", protocol.id)
     content = calendar_of(
@@ -114,7 +107,7 @@ def calendar(care: Care, person: Person, protocol_id: str) -> Response:
         address=url_for("protocols.show", protocol_id=protocol.id, _external=True),
         is_named="names" in request.args,
         is_plain=person.is_patient,
-        whose=medicines_of(plan_of(protocol, episode, person)),
+        whose=view.medicines_of,
         before=before,
     )
     if person.is_patient:
