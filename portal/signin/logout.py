@@ -60,9 +60,12 @@ def revoke_soon(tenant: Tenant, provider: Provider, tokens: Tokens | None, timeo
 
 
 def end_session_address(
-    tenant: Tenant, provider: Provider, person: Person, tokens: Tokens | None, *, origin: str
+    tenant: Tenant, provider: Provider, person: Person, tokens: Tokens | None, *, origin: str, language: str
 ) -> str | None:
-    """Return the address where the browser also signs out of the identity server, or None if there is none."""
+    """Return the address where the browser also signs out of the identity server, or None if there is none.
+
+    A page there that asks for confirmation is to be in this language.
+    """
     try:
         endpoint = provider.metadata().end_session_endpoint
     except (ProviderDown, ProviderRefused):
@@ -78,6 +81,7 @@ def end_session_address(
         "post_logout_redirect_uri": signed_out,
         "state": secrets.token_urlsafe(12),
         "logout_hint": person.sid or person.sub,
+        "ui_locales": language,
     }
     if tenant.id_token_hint and tokens and tokens.id_token:
         query["id_token_hint"] = tokens.id_token

@@ -247,7 +247,7 @@ HABITS = [
     Habit("noendsession", sets("discovery", end_session_endpoint=None), signed_out_at="/signed-out"),
     Habit("cognitologout", tenant='logout_params = { client_id = "{client_id}", logout_uri = "{signed_out}" }',
           signed_out_query={"client_id": "riverside-portal", "logout_uri": "/signed-out"}),
-    Habit("hint", tenant="id_token_hint = true", signed_out_query={"id_token_hint": ""}),
+    Habit("hint", tenant="id_token_hint = true", signed_out_query={"id_token_hint": "", "ui_locales": "en"}),
 ]  # fmt: skip
 
 

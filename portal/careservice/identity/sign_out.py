@@ -68,7 +68,7 @@ def _confirmation() -> str:
 
 
 def _ask_to_confirm(given: Mapping[str, str], client: Client | None, sign_in: SignIn) -> Response:
-    names = ("client_id", "post_logout_redirect_uri", "state")
+    names = ("client_id", "post_logout_redirect_uri", "state", "ui_locales")
     return page(
         "sign_out.html",
         tenant=sign_in.person.tenant,

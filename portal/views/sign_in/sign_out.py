@@ -8,6 +8,7 @@ from contextlib import suppress
 from flask import Blueprint, Response, g, make_response, request
 
 from portal.context import context, session
+from portal.i18n.locale import language
 from portal.signin.errors import SignInFailed
 from portal.signin.flow import BROWSER_COOKIE
 from portal.signin.logout import BackChannel, end_session_address, revoke
@@ -51,7 +52,9 @@ def sign_out() -> Response:
             context().sessions.sign_outs.note(person.issuer, g.tenant.key, person.sub)
         audit.note("sign-out", "done", person=person)
         if revoke(g.tenant, provider, tokens, context().settings.timeouts):
-            location = end_session_address(g.tenant, provider, person, tokens, origin=origin())
+            location = end_session_address(
+                g.tenant, provider, person, tokens, origin=origin(), language=language()
+            )
     response = redirect_outside(location) if location else redirect_to("/signed-out")
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response

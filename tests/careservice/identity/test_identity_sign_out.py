@@ -62,15 +62,22 @@ def test_a_sign_out_link_without_a_valid_hint_asks_first(server: IdentityServer)
         {"id_token_hint": daniels, "logout_hint": claims["sid"]},
     ):
         page = end_session(
-            browser, client_id="riverside-portal", post_logout_redirect_uri=SIGNED_OUT, state="s", **hint
+            browser,
+            client_id="riverside-portal",
+            post_logout_redirect_uri=SIGNED_OUT,
+            state="s",
+            ui_locales="es",
+            **hint,
         )
         assert page.status_code == 200
-        assert "Do you want to sign out?" in page.text
+        assert "¿Quieres cerrar la sesión?" in page.text
     assert is_signed_in(browser)
     form = parsed(page.text).select_one("form")
     assert form is not None
     fields = {str(field["name"]): str(field["value"]) for field in form.select("input")}
-    assert browser.http.post("/connect/endsession", data={**fields, "confirm": "guess"}).status_code == 200
+    asked_again = browser.http.post("/connect/endsession", data={**fields, "confirm": "guess"})
+    assert asked_again.status_code == 200
+    assert '<html lang="es"' in asked_again.text
     assert is_signed_in(browser)
     answer = browser.http.post("/connect/endsession", data=fields)
     assert answer.location == f"{SIGNED_OUT}?state=s"
