@@ -19,9 +19,9 @@ from portal.careservice.identity.assurance import (
     new_recovery_codes,
     recovery_codes_left,
 )
-from portal.careservice.identity.pages import bp, origin, page, see_other, set_cookie
+from portal.careservice.identity.pages import bp, page, portal_of, see_other, set_cookie
 from portal.careservice.identity.sign_in import account, take_any_code, typed_username
-from portal.careservice.identity.tables import Client, Passkey, Person, SignIn, Tenant
+from portal.careservice.identity.tables import Passkey, Person, SignIn, Tenant
 from portal.careservice.settings import current_settings
 
 _WITHIN = timedelta(minutes=10)
@@ -168,7 +168,7 @@ def _page(
         "account.html",
         status=status,
         tenant=clinic,
-        home=_portal(session, clinic),
+        home=portal_of(session, clinic),
         person=person,
         error=error,
         codes=codes,
@@ -185,17 +185,11 @@ def _sign_in_page(
         "account_sign_in.html",
         status=status,
         tenant=clinic,
-        home=_portal(session, clinic),
+        home=portal_of(session, clinic),
         error=error,
         seconds=seconds,
         people=_sample_codes(session, clinic),
     )
-
-
-def _portal(session: Session, clinic: Tenant) -> str | None:
-    """Where the clinic's portal is; None if it has none."""
-    addresses = session.scalars(select(Client.redirect_uris).where(Client.tenant_id == clinic.id))
-    return next((f"{origin(one)}/" for several in addresses for one in several), None)
 
 
 def _sample_codes(session: Session, clinic: Tenant) -> list[tuple[str, str]]:

@@ -29,9 +29,9 @@ from portal.careservice.identity.authorization_request import (
     validate,
     with_parameters,
 )
-from portal.careservice.identity.pages import bp, page, see_other, set_cookie
+from portal.careservice.identity.pages import bp, origin, page, portal_of, see_other, set_cookie
 from portal.careservice.identity.server import address_with_code, authenticate_client, code_grant, server
-from portal.careservice.identity.tables import AuthorizationRequest, SignIn, digest
+from portal.careservice.identity.tables import AuthorizationRequest, Client, SignIn, Tenant, digest
 from portal.careservice.settings import current_settings
 
 BROWSER_COOKIE = "idsrv_browser"
@@ -39,6 +39,9 @@ BROWSER_COOKIE = "idsrv_browser"
 
 CHECKED = "checked"
 """Names, in a waiting request, the person whose password has been checked."""
+
+PUSHED_IS_OVER = "invalid_request_uri"
+"""The code for a pushed request that is used, expired or unknown."""
 
 _URN = "urn:ietf:params:oauth:request_uri:"
 _WAIT = timedelta(minutes=15)
@@ -54,6 +57,8 @@ def refuse(refused: RefusedRequest) -> Response:
     """Send the error to the client if its redirect URI is known to be valid, else show it on a page."""
     if refused.location is not None:
         return see_other(refused.location)
+    if refused.code == PUSHED_IS_OVER:
+        return _lead_back()
     return page("refused.html", status=400, code=refused.code, description=refused.description)
 
 
@@ -149,9 +154,18 @@ def _pushed(session: Session, request_uri: str, client_id: str | None) -> dict[s
         or found.expires_at <= now()
         or found.client_id != client_id
     ):
-        raise RefusedRequest("invalid_request_uri", "The request_uri is unknown, used or expired.")
+        raise RefusedRequest(PUSHED_IS_OVER, "The request_uri is unknown, used or expired.")
     found.used_at = now()
     return {name: str(value) for name, value in found.parameters.items()}
+
+
+def _lead_back() -> Response:
+    """The page for a pushed request that is used or expired, as after a reload: it leads back to the clinic's portal."""
+    session = database.session()
+    client = session.get(Client, request.values.get("client_id", ""))
+    clinic = session.get_one(Tenant, client.tenant_id) if client else None
+    home = portal_of(session, clinic) if clinic else None
+    return page("too_late.html", status=400, tenant=clinic, home=home)
 
 
 def _supported(given: dict[str, str]) -> dict[str, str]:
@@ -182,7 +196,13 @@ def _ask_to_sign_in(session: Session, asked: ValidatedRequest, known: SignIn | N
     """To the sign-in page, or to the one-time code of who is known by a password that still counts."""
     place = throttle.place(session)
     if _waiting_from(session, place) >= _MOST_PER_PLACE:
-        response = page("busy.html", status=429, tenant=asked.tenant)
+        response = page(
+            "busy.html",
+            status=429,
+            tenant=asked.tenant,
+            home=origin(asked.redirect_uri) + "/",
+            locales=asked.parameters.get("ui_locales", ""),
+        )
         response.headers["Retry-After"] = str(_RETRY_AFTER_SECONDS)
         return response
     browser = request.cookies.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)

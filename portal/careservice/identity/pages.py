@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, jsonify, make_response, redirect, render_template, request
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from portal.careservice import database, transactions
-from portal.careservice.identity.tables import Tenant
+from portal.careservice.identity.tables import Client, Tenant
 from portal.careservice.identity.translations import choose_language, translate
 from portal.careservice.settings import current_settings
 
@@ -49,7 +50,8 @@ def lock_rows() -> None:
 def answer_busy(_error: transactions.Busy) -> Response:
     """503: a page for browsers, an OAuth error (RFC 6749 §4.1.2.1) for clients."""
     if request.endpoint in _FOR_BROWSERS:
-        response = page("busy.html", status=503)
+        again = request.full_path if request.method == "GET" else None
+        response = page("busy.html", status=503, again=again)
     else:
         response = jsonify(error="temporarily_unavailable")
         response.status_code = 503
@@ -115,6 +117,12 @@ def origin(address: str) -> str:
     """Scheme, host and port of an address."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def portal_of(session: Session, clinic: Tenant) -> str | None:
+    """Where the clinic's portal is; None if it has none."""
+    addresses = session.scalars(select(Client.redirect_uris).where(Client.tenant_id == clinic.id))
+    return next((f"{origin(one)}/" for several in addresses for one in several), None)
 
 
 def set_cookie(response: Response, name: str, value: str, *, lasts: timedelta | None = None) -> None:

@@ -146,6 +146,7 @@ TRANSLATIONS: dict[str, tuple[str, str]] = {
         "esta página.",
         "هناك ضغط كبير الآن، لذلك لم يُنفَّذ شيء. يُرجى الانتظار لحظة ثم إعادة تحميل هذه الصفحة.",
     ),
+    "Try again": ("Intentar de nuevo", "المحاولة مرة أخرى"),
     "Go to the portal": ("Ir al portal", "الانتقال إلى البوابة"),
     "Go back to your clinic’s portal and start again.": (
         "Vuelve al portal de tu clínica y empieza de nuevo.",

@@ -339,6 +339,7 @@ def test_a_busy_database_is_503_where_no_code_is_documented(stuck: Any, place: P
         answer = client.get("/connect/authorize?client_id=x")
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         assert "Please try again" in answer.text
+        assert 'href="/connect/authorize?client_id=x"' in answer.text
         answer = client.post("/connect/token", data={"grant_type": "client_credentials"}, auth=("x", "y"))
         assert (answer.status_code, answer.json) == (503, {"error": "temporarily_unavailable"})
 

@@ -68,7 +68,6 @@ def test_an_authorization_request_may_be_posted(server: IdentityServer) -> None:
         {"redirect_uri": "http://harbour.localhost:8000/sign-in/callback"},
         {"state": "a\x00b"},
         {"state": "x" * 9000},
-        {"request_uri": "urn:ietf:params:oauth:request_uri:guess"},
         {"client_id": ["riverside-portal", "harbour-portal"]},
         {"redirect_uri": [CALLBACK, "https://evil.example/"]},
     ],
@@ -200,12 +199,17 @@ class TestPushedRequests:
         browser = server.browser()
         page = browser.http.get(self.use(browser, request_uri).location)
         assert answer_in(browser.submit(page, "amelia"))["state"] == "pushed"
-        assert self.use(browser, request_uri).status_code == 400
+        over = self.use(browser, request_uri)
+        assert (over.status_code, "This sign-in is over" in over.text) == (400, True)
+        assert f'href="{CALLBACK.removesuffix("sign-in/callback")}"' in over.text
 
     def test_a_pushed_request_expires_after_a_minute(self, server: IdentityServer) -> None:
         request_uri = self.push(server).get_json()["request_uri"]
         server.clock.advance(seconds=60)
-        assert self.use(server.browser(), request_uri).status_code == 400
+        over = self.use(server.browser(), request_uri)
+        assert (over.status_code, "Go to the portal" in over.text) == (400, True)
+        unknown = self.use(server.browser(), request_uri, "nobody\0")
+        assert (unknown.status_code, "Go to the portal" in unknown.text) == (400, False)
 
     def test_a_pushed_request_of_another_client_is_refused(self, server: IdentityServer) -> None:
         request_uri = self.push(server).get_json()["request_uri"]

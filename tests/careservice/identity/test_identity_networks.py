@@ -51,6 +51,9 @@ def test_sign_ins_that_wait_are_limited_by_network_and_forgotten(
     assert refused.headers["Retry-After"] == "60"
     assert "Please try again" in refused.text
     assert "tel:" in refused.text, "it may not be able to wait"
+    assert 'href="http://riverside.localhost:8000/"' in refused.text, (
+        "a pushed request is over after a minute"
+    )
     assert browser_at(server, "2001:db8:1:3::1").authorize().status_code == 303
     server.clock.advance(minutes=16)
     assert browser_at(server, here[0]).authorize().status_code == 303
