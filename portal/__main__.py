@@ -323,8 +323,12 @@ def _audit_verify(given: argparse.Namespace) -> int:
             print("PORTAL_AUDIT is stderr: name the files that hold the portal's logs.", file=sys.stderr)
             return 2
         checkpoints = Checkpoints(open_store(settings.store_url, time.time), time.time)
-        keys = [*settings.secret_keys, *(old_keys.read_text().split() if old_keys else ())]
+        old = old_keys.read_text("utf-8-sig").split() if old_keys else ()
+        keys = [*settings.secret_keys, *old]
         findings = verify(paths or [Path(settings.audit)], checkpoints.all(), keys)
+    except UnicodeDecodeError:
+        print(f"Nothing could be verified: {old_keys} isn't text in UTF-8.", file=sys.stderr)
+        return 2
     except (StoreDown, OSError) as error:
         print(f"Nothing could be verified: {error}", file=sys.stderr)
         return 2

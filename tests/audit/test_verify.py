@@ -88,7 +88,10 @@ def test_audit_files_verify_while_the_portal_runs_and_after_it_stopped(deployed:
 def test_verifying_without_readable_files_or_valid_settings_exits_with_2(
     deployed: PortalProcess, tmp_path: Path
 ) -> None:
+    sealed = tmp_path / "keys.gpg"
+    sealed.write_bytes(b"\x85\x01\xff")
     for paths, environment, said in [
+        ((Path("--old-keys"), sealed), {}, "keys.gpg isn't text in UTF-8"),
         ((), {"PORTAL_AUDIT": "stderr"}, "name the files"),
         ((Path("/nowhere/audit-x.jsonl"),), {}, "Nothing could be verified"),
         ((), {"PORTAL_STORE_URL": "redis://127.0.0.1:1/0"}, "Nothing could be verified"),
