@@ -296,6 +296,18 @@ def test_nobody_is_told_that_no_treatment_is_left_while_one_cannot_be_read(
     assert bool(visitor("amelia").get(page).select("[data-state='gone']")) is is_said
 
 
+def test_where_a_treatment_cannot_be_read_home_says_how_to_go_on_with_medicines(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 12:00")
+    has(fake_api, a=CareStatus.ACTIVE, b=CareStatus.ACTIVE)
+    amelia, advice = visitor("amelia"), "Keep taking your medicines as your team last told you"
+    assert advice not in amelia.get("/").words
+    fake_api.refuses(READ_EPISODE, 500, id_="b")
+    told = amelia.get("/").words
+    assert "Medicine-a" in told and advice in told
+
+
 def test_a_form_names_the_embryos_of_another_treatment_by_their_codes(
     visitor: SignIn, fake_api: FakeApi
 ) -> None:
