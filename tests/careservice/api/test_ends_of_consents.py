@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from portal.careservice.domain.consents.forms import ConsentForm, Signature
+from portal.careservice.domain.consents.parties import is_signed_since
 from portal.careservice.domain.consents.storage_consents import is_agreed_by_all
 from portal.careservice.domain.embryos import EmbryoStorage
 from portal.careservice.domain.enumerations import CareStatus, ConsentStatus, SignerRole
@@ -435,3 +436,20 @@ def test_a_stopped_embryo_is_stored_again_once_everyone_has_signed_since(
     )
     embryo = EmbryoStorage(id="s-1", tenant_id="t", patient_id="her record", stopped_at=STOPPED)
     assert is_agreed_by_all(session, embryo) is is_agreed
+
+
+@pytest.mark.parametrize(
+    ("role", "seconds", "is_since"),
+    [
+        (SignerRole.PATIENT, 1, True),
+        (SignerRole.PATIENT, 0, False),
+        (SignerRole.GAMETE_PROVIDER, 0, False),
+        (SignerRole.CLINICIAN, 0, True),
+    ],
+)
+def test_a_form_counts_again_only_by_what_the_patients_side_signed_later(
+    role: SignerRole, seconds: int, is_since: bool
+) -> None:
+    form = ConsentForm(signatures=[Signature(role=role, signed_at=STOPPED + timedelta(seconds=seconds))])
+    assert is_signed_since(form, STOPPED) is is_since
+    assert is_signed_since(form, None)
