@@ -82,6 +82,7 @@ def test_a_recorded_refusal_is_the_signers_not_the_writers(
     page = person.get("/consents/c-1/revoke")
     assert page.heading == heading and ("By", by) in page.facts
     assert ("Reason" in dict(page.facts)) is (role is not None)
+    assert "injections" not in page.words, "a form that never was in force asks for no medicines"
     assert heading in person.get("/consents/c-1").words
 
 
