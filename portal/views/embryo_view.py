@@ -63,10 +63,8 @@ class EmbryoView(Value, frozen=True):
 
     @property
     def is_stored(self) -> bool:
-        """Whether it is in storage here."""
-        return self.embryo.status in (EmbryoStatus.STORED, EmbryoStatus.RESERVED, EmbryoStatus.ON_HOLD) or (
-            not self.embryo.status.known
-        )
+        """Whether it is in storage here, or may be: its state isn't known."""
+        return self.embryo.is_in_storage or not self.embryo.status.known
 
     @property
     def has_more_to_say(self) -> bool:

@@ -118,6 +118,27 @@ def test_a_date_that_cannot_be_one_is_not_given_in_its_place(visitor: SignIn, fa
     assert "1970" not in page.words and SOME_DETAILS not in page.words
 
 
+def test_an_embryo_of_unknown_state_is_not_told_as_stored_nor_to_be_paid_for(
+    visitor: SignIn, fake_api: FakeApi
+) -> None:
+    stored, other = (
+        {"id": f"s-{n}", "embryoCode": f"GO-{n}", "status": status, "storageExpiresAt": f"203{n}-03-03"}
+        for n, status in ((1, "Stored"), (0, "Perished"))
+    )
+    gives(fake_api, episode(embryos=[stored, other]))
+    grace = visitor("grace")
+    page = grace.get("/storage")
+    sections = {part.select("h2")[0].words: part.words for part in page.select("#results > section")}
+    assert "GO-0" in sections["State not known"] and "Perished" in sections["State not known"]
+    assert "at least 1 embryo in storage. Next date: 3 March 2031" in page.words
+    assert "3 March 2030" not in page.words
+    for place, is_stored in (("s-1", True), ("s-0", False)):
+        words = grace.get(f"/storage/{place}?episode=e-1").words
+        assert ("Pay for storage" in words) is is_stored
+        assert ("How long it is stored" in words) is is_stored
+        assert ("doesn’t know the state of this embryo" in words) is not is_stored
+
+
 @pytest.mark.parametrize(
     ("members", "is_shown"),
     [

@@ -24,11 +24,13 @@ for part in (cryo_room.bp, decide.bp, laboratory_record.bp, second_person.bp):
 class StoragePage(Page, template="storage/index.html"):
     """The embryos in storage, those no longer stored, and whether an episode couldn't be read or none is available.
 
-    `dates` are those of all in storage; `next_date` is the patient's next date in words, empty if none is known.
+    Of those `in_doubt` the portal doesn't know the state. `dates` are those of all in storage; `next_date` is the patient's next
+    date in words, empty if none is known.
     """
 
     stored: list[EmbryoView]
     stored_count: Count
+    in_doubt: list[EmbryoView]
     gone: list[EmbryoView]
     is_incomplete: bool
     is_none_left: bool
@@ -50,10 +52,12 @@ def index(care: Care, person: Person) -> Response:
     found = reachable(care, person)
     views = sorted(told_apart(found.embryos), key=EmbryoView.order)
     audit.shown("storage.read", "embryo", [view.embryo.id for view in views])
-    stored = [view for view in views if view.is_stored]
+    stored = [view for view in views if view.embryo.is_in_storage]
+    in_doubt = [view for view in views if not view.embryo.status.known]
     page = StoragePage(
         stored=stored,
-        stored_count=Count(len(stored), not found.is_incomplete),
+        stored_count=Count(len(stored), not (found.is_incomplete or in_doubt)),
+        in_doubt=in_doubt,
         gone=[view for view in views if not view.is_stored],
         is_incomplete=found.is_incomplete,
         is_none_left=found.is_none_left,
