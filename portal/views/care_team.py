@@ -20,6 +20,8 @@ from portal.folding import folded
 from portal.i18n.collation import sort_key
 from portal.i18n.gettext import _
 from portal.i18n.locale import is_rtl, language
+from portal.services.api import Reference
+from portal.services.decoding import PagedResult
 from portal.services.episodes import CareTeamMember
 from portal.services.errors import CareError, Unavailable
 from portal.services.gather import gather, needed
@@ -53,19 +55,38 @@ class CareTeamPage(Page, template="care_team/show.html"):
 @bp.get("")
 @signed_in(Side.PATIENT, Side.STAFF)
 def show(care: Care, person: Person) -> Response:
-    """Show the requested week, and say so if it is an older copy."""
+    """Show the requested week, and say so if it is an older copy; without one this week or, once it is over, the next."""
     query = WeekQuery.of(request.args)
-    # One more day on each side covers the week in every time zone, so that all share one cached copy.
-    begins = datetime.combine(query.first_day, time(), UTC)
     found, people = gather(
-        lambda: list_physicians(
-            care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=DAYS + 1)
-        ),
+        lambda: _physicians(care, query),
         lambda: () if person.is_staff or wants("results") else _people(care, person),
     )
     found = needed(found)
+    if query.may_be_over and _is_over(query, found.value.items):
+        query = query.next_week
     team = Team(query, found.value.items, as_of=found.as_of)
     return render(CareTeamPage(people=people, team=team, query=team.query), fragment="results")
+
+
+def _physicians(care: Care, query: WeekQuery) -> Reference[PagedResult[Physician]]:
+    # One more day on each side covers the week in every time zone, so that all share one cached copy.
+    begins = datetime.combine(query.first_day, time(), UTC)
+    days = 2 * DAYS if query.may_be_over else DAYS
+    return list_physicians(
+        care, limit=_MOST, start=begins - timedelta(days=1), end=begins + timedelta(days=days + 1)
+    )
+
+
+def _is_over(query: WeekQuery, physicians: Sequence[Physician]) -> bool:
+    """Whether somebody works in the week, but nobody from now on."""
+    ends = [
+        period.end
+        for physician in physicians
+        if physician.is_active
+        for day in workdays(physician, query.days, query.zone, g.tenant.time_zone)
+        for period in day.works
+    ]
+    return bool(ends) and max(ends) <= now()
 
 
 def _people(care: Care, person: Person) -> tuple[CareTeamMember, ...]:
@@ -80,10 +101,11 @@ def _people(care: Care, person: Person) -> tuple[CareTeamMember, ...]:
 
 
 class Member(Value, frozen=True):
-    """A physician with the week shown."""
+    """A physician with the week shown; `is_opening` if that is where the page opens."""
 
     physician: Physician
     days: tuple[Workday, ...]
+    is_opening: bool
 
     @property
     def about(self) -> str:
@@ -100,9 +122,10 @@ class Member(Value, frozen=True):
 
     @property
     def is_free_told(self) -> bool:
-        """Whether this is the week of today, and the API tells what is taken."""
+        """Whether this is the week of today, or the next one where that is over, and the API tells what is taken."""
         is_current = any(workday.date == today() for workday in self.days)
-        return self.works and is_current and not not_given("Physician.busy")
+        is_next = self.is_opening and bool(self.next_free)
+        return self.works and (is_current or is_next) and not not_given("Physician.busy")
 
     @property
     def next_free(self) -> str:
@@ -126,7 +149,9 @@ class Team:
         self.query = query = replace(query, location_id="") if self.is_place_unknown else query
         self.locations = sorted(named.items(), key=lambda pair: sort_key(pair[1], language()))
         self.members = [
-            Member(physician, workdays(physician, query.days, query.zone, g.tenant.time_zone))
+            Member(
+                physician, workdays(physician, query.days, query.zone, g.tenant.time_zone), query.is_opening
+            )
             for physician in active
             if _matches(physician, query)
         ]

@@ -22,15 +22,18 @@ DAYS = 7
 
 
 _FARTHEST = timedelta(weeks=52)
+_WEEKEND = timedelta(days=3)
+"""How long before its end a week can be over: from Friday evening on."""
 
 
 class WeekQuery(Value, frozen=True):
-    """The query: the week by its first day, a name, a location, and a time zone."""
+    """The query: the week by its first day, a name, a location, and a time zone; `is_opening` if it names no week."""
 
     first_day: date
     text: str
     location_id: str
     zone: ZoneInfo
+    is_opening: bool
 
     @classmethod
     def of(cls, arguments: Mapping[str, str]) -> WeekQuery:
@@ -39,11 +42,13 @@ class WeekQuery(Value, frozen=True):
         given = arguments.get("zone", "")
         zone = zone_named(given) or zone
         today = in_zone(now(), zone).date()
+        week = arguments.get("week", "")
         return cls(
-            first_day=first_day_of(arguments.get("week", ""), today, _first_weekday()),
+            first_day=first_day_of(week, today, _first_weekday()),
             text=line(arguments.get("q"), longest=200),
             location_id=record_id(arguments.get("location")) or "",
             zone=zone,
+            is_opening=_known_monday(week, today) is None,
         )
 
     @property
@@ -72,6 +77,16 @@ class WeekQuery(Value, frozen=True):
         return self._moved(DAYS)
 
     @property
+    def may_be_over(self) -> bool:
+        """Whether it names no week and this one's end is so near that nobody may work in it any more."""
+        today = in_zone(now(), self.zone).date()
+        return self.is_opening and self.days[-1] - today < _WEEKEND
+
+    @property
+    def next_week(self) -> WeekQuery:
+        return replace(self, first_day=self.first_day + timedelta(days=DAYS))
+
+    @property
     def this_week(self) -> str | None:
         first_day = first_day_of("", in_zone(now(), self.zone).date(), self.first_day.weekday())
         return None if first_day == self.first_day else replace(self, first_day=first_day).href()
@@ -97,10 +112,14 @@ def first_day_of(text: str, today: date, weekday: int) -> date:
 
     A week that starts on a Saturday or Sunday has the number of its Monday's ISO week.
     """
-    given = week_monday(text)
-    if given is None or abs(given - today) > _FARTHEST + timedelta(days=DAYS):
-        given = today
+    given = _known_monday(text, today) or today
     return given - timedelta(days=(given.weekday() - weekday) % DAYS)
+
+
+def _known_monday(text: str, today: date) -> date | None:
+    """The Monday of an ISO week within a year of today; None for anything else."""
+    given = week_monday(text)
+    return None if given is None or abs(given - today) > _FARTHEST + timedelta(days=DAYS) else given
 
 
 def _first_weekday() -> int:

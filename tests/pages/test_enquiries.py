@@ -222,3 +222,32 @@ def test_times_are_in_the_time_zone_of_their_own_season(
         ("2027-03-10&day=2027-03-15", "Pacific Daylight Time"),
     ):
         assert f"clinic’s: {zone} (" in colin.get(f"/prospects/Bea/book?from={asked}").words, asked
+
+
+@pytest.mark.parametrize(
+    ("moment", "days", "opens"),
+    [
+        ("27 11:00", (1, 3, 5), "Mon 23 Nov"),
+        ("27 22:30", (1, 3, 5), "Mon 30 Nov"),
+        ("28 12:00", (1, 3, 5), "Mon 30 Nov"),
+        ("28 10:00", (1, 6), "Mon 23 Nov"),
+        ("28 22:30", (1, 6), "Mon 30 Nov"),
+        ("28 12:00", (), "Mon 23 Nov"),
+        ("25 12:00", (1,), "Mon 23 Nov"),
+    ],
+)
+def test_the_care_team_opens_on_a_week_in_which_somebody_still_works(
+    colin: Visitor,
+    fake_api: FakeApi,
+    at: Callable[[str], None],
+    moment: str,
+    days: tuple[int, ...],
+    opens: str,
+) -> None:
+    at(moment)
+    hours = tuple(WorkingHours(day_of_week=day, start="09:00", end="12:00") for day in days)
+    fake_api.gives(LIST_PHYSICIANS, [Physician(id="Baker", name="Baker", working_hours=hours)])
+    page = colin.get("/care-team")
+    assert page.select("#results h2")[0].words.startswith(opens)
+    assert ("Next free: Mon 30 Nov" in page.words) is (opens == "Mon 30 Nov")
+    assert colin.get("/care-team?week=2026-W48").select("#results h2")[0].words.startswith("Mon 23 Nov")
