@@ -207,6 +207,19 @@ def test_a_partners_signature_is_not_the_patients_turn(nora: Visitor, fake_api: 
     nora.get(SEEN, status=404)
 
 
+@pytest.mark.parametrize("of", ["p-1", "p-2", ""], ids=["the patient's", "his", "all read"])
+def test_a_partner_is_told_that_not_all_forms_could_be_read_his_or_hers(
+    nora: Visitor, fake_api: FakeApi, of: str
+) -> None:
+    def listed(query: Mapping[str, str]) -> object:
+        found = [replace(FORM, patient_id=id_) for id_ in ("p-1", "p-2") if query.get("PatientId") == id_]
+        return {"totalCount": 2000 if query.get("PatientId") == of else 1, "items": to_builtins(found)}
+
+    fake_api.computes(LIST_CONSENTS, listed)
+    words = nora.get("/patients/p-2/as-seen/consents").words
+    assert ("There may be more forms than could be read here" in words) is bool(of)
+
+
 def test_it_is_audited_as_read_by_the_member_of_staff(nora: Visitor, in_process: InProcess) -> None:
     nora.get(f"{SEEN}/consents/c-1")
     lines = {line["audit"]: line for line in in_process.audited()}
