@@ -12,6 +12,7 @@ from sqlalchemy.orm import Mapped, Session
 
 from portal.careservice.api.records import columns
 from portal.careservice.database import Base, Returned
+from portal.careservice.domain.cases import CareCase
 from portal.careservice.domain.consents.forms import ConsentForm, Signer
 from portal.careservice.domain.conversations import Attachment, Conversation, Message
 from portal.careservice.domain.documents import File
@@ -20,6 +21,7 @@ from portal.careservice.domain.enumerations import ConsentStatus, EmbryoStatus, 
 from portal.careservice.domain.episodes import Episode
 from portal.careservice.domain.patients import Patient, Relationship
 from portal.careservice.domain.pgt_results import Abnormality, PgtResult
+from portal.careservice.domain.physicians import Physician
 from portal.careservice.domain.policies import ClinicPolicy
 from portal.careservice.domain.protocols import FertilityProtocol
 from portal.careservice.identity.tables import Tenant
@@ -27,6 +29,7 @@ from portal.careservice.ids import new_id, sample_id
 from tests.careservice.api.calls import AMELIA_EPISODE, CONSENTS, EPISODES, GRACE_EPISODE, form, patient
 from tests.careservice.api.calls import signature as signature_for
 from tests.careservice.api.clinic import Clinic
+from tests.careservice.api.test_records import plan
 
 EPISODE = f"{EPISODES}/{AMELIA_EPISODE}"
 PROTOCOLS = "/api/care/fertility-protocols"
@@ -462,3 +465,34 @@ def test_the_name_of_a_withheld_report_shows_to_staff_alone_where_it_was_attache
 
     assert "GO-3 male.pdf" in attached("nora")
     assert "GO-3 male.pdf" not in attached("grace")
+
+
+# Other clinics
+
+_CONSENT, _PLAN = ("nora", CONSENTS, form), ("victor", PROTOCOLS, plan)
+
+
+@pytest.mark.parametrize(
+    ("act", "member", "kind", "record_id"),
+    [
+        (_CONSENT, "patientId", Patient, patient("amelia")),
+        (_CONSENT, "partnerId", Patient, patient("daniel")),
+        (_CONSENT, "caseId", CareCase, sample_id("case", "amelia")),
+        (_CONSENT, "episodeId", Episode, AMELIA_EPISODE),
+        (_CONSENT, "supersedesId", ConsentForm, sample_id("consent", "amelia-genetic")),
+        (_PLAN, "patientId", Patient, patient("grace")),
+        (_PLAN, "physicianId", Physician, sample_id("physician", "victor")),
+        (_PLAN, "episodeId", Episode, GRACE_EPISODE),
+    ],
+)
+def test_a_record_of_another_clinic_that_somebody_names_is_answered_as_one_that_is_not_there(
+    clinic: Clinic, act: tuple[str, str, Any], member: str, kind: type[Any], record_id: str
+) -> None:
+    who, path, body = act
+    change(clinic, kind, record_id, tenant_id=sample_id("tenant", "harbour"))
+    others, unknown = (
+        clinic(who, "POST", path, body(**{member: id_}))
+        for id_ in (record_id, "00000000-0000-4000-8000-000000000000")
+    )
+    assert (others.status_code, others.json) == (400, unknown.json)
+    assert member in str(unknown.json)
