@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from portal.careservice import database
@@ -21,6 +21,15 @@ def test_a_form_expires_at_its_expiry_time(clinic: Clinic) -> None:
     assert expired["status"] == "Expired"
     refused = clinic("amelia", "POST", f"{path}/sign", signature(made))
     assert refused.json["error"]["code"] == "ClientelePortal:FormExpired"
+
+
+def test_a_procedure_may_be_today_by_the_clinics_clock_and_not_yesterday(clinic: Clinic) -> None:
+    clinic.moment = datetime(2027, 7, 1, 23, 30, tzinfo=UTC)  # half past midnight in London
+    today, yesterday = (
+        clinic("nora", "POST", CONSENTS, form(procedureDate=day)) for day in ("2027-07-02", "2027-07-01")
+    )
+    assert (today.status_code, yesterday.status_code) == (200, 400)
+    assert "procedureDate" in yesterday.text
 
 
 def test_an_idempotency_key_is_forgotten_after_a_day(clinic: Clinic) -> None:
