@@ -96,3 +96,9 @@ def test_credentials_expire_with_the_first_certificate_of_the_chain(clinic: Clin
         credentials.check_time(now + timedelta(days=11))
     with pytest.raises(CannotSeal, match="isn't valid before"):
         credentials.check_time(now - timedelta(days=2))
+
+
+@pytest.mark.parametrize("usage", ["digitalSignature", "nonRepudiation"])
+def test_either_usage_that_signs_is_enough(clinic: Clinic, usage: str) -> None:
+    self_signed("-newkey", "rsa:2048", "-addext", f"keyUsage=critical,{usage}")(clinic)
+    read_credentials(clinic.certificate, clinic.key_file)

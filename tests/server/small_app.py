@@ -76,11 +76,17 @@ def app(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
             return said(environ, start)
 
 
+LONG_PART = 3_000_000
+"""How often the first part says `first `, so that no socket takes it at once."""
+
+
 def parts(how: str, start: Callable[..., Any]) -> list[bytes]:
     """A first part that is written, and the rest when a request of `/go` has come, or a failure."""
     write = start("200 OK", [("Content-Length", "9")] if how == "measured" else [])
-    write(b"first ")
+    write(b"first " * (LONG_PART if how == "twice" else 1))
     go.acquire(timeout=5)
+    if how == "twice":
+        write(b"second ")
     if how == "fail":
         raise ValueError
     return [PIECE] * 8 if how == "long" else [b"", b"and"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.server.conftest import Served
+from tests.server.small_app import LONG_PART
 
 
 @pytest.mark.parametrize("how", ["", "measured"])
@@ -27,6 +28,18 @@ def test_a_long_rest_is_streamed_after_the_first_part(served: Served) -> None:
     served.get("/go")
     status, _fields, body = reader.answer()
     assert (status, body[:6], len(body)) == (200, b"first ", 6 + 8 * 65536)
+
+
+def test_a_second_part_waits_for_the_rest_of_a_long_first_one(served: Served) -> None:
+    reader = served.client()
+    reader.send(b"GET /parts?twice HTTP/1.0\r\n\r\n")
+    came = bytearray()
+    while len(came) < LONG_PART:
+        came += reader.socket.recv(65536)
+    served.get("/go")
+    while piece := reader.socket.recv(65536):
+        came += piece
+    assert came.partition(b"\r\n\r\n")[2] == b"first " * LONG_PART + b"second and"
 
 
 def test_an_http_1_0_client_gets_the_parts_until_the_connection_is_closed(served: Served) -> None:
