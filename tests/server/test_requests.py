@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from io import BytesIO
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from portal.server.application import FileWrapper
 from portal.server.request import InvalidRequest, Limits, Request, check_head
 from portal.web.headers import FIXED
 from tests.server.conftest import Served
@@ -275,3 +277,11 @@ def test_header_names_with_underscores_are_dropped(served: Served) -> None:
 
 def test_an_untrusted_client_cannot_set_the_scheme(served: Served) -> None:
     assert b" | http | " in served.get("/", "X-Forwarded-Proto: https")[2]
+
+
+def test_a_file_is_closed_with_its_response() -> None:
+    file = BytesIO(b"a file")
+    body = FileWrapper(file)
+    assert [*body] == [b"a file"]
+    body.close()
+    assert file.closed
