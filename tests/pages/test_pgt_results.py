@@ -12,7 +12,6 @@ from msgspec import structs
 
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message, MessageSide
 from portal.services.episodes import READ_EPISODE, Episode
-from portal.services.files import READ_FILE_CONTENT
 from portal.services.patients import Patient
 from portal.services.pgt_results import (
     READ_PGT_RESULT,
@@ -73,30 +72,6 @@ def show(visitor: Visitor, result: PgtResult = MOSAIC, status: int = 200):
     return visitor.get(f"/pgt-results/{result.id}", status=status)
 
 
-def test_each_value_stands_under_its_label(visitor: SignIn, fake_api: FakeApi) -> None:
-    fake_api.gives(READ_PGT_RESULT, MOSAIC)
-    page = show(visitor("grace"))
-    assert page.heading == "Genetic test of embryo GO-4"
-    assert page.facts == [
-        ("Chromosome 7", "more of it than usual, in some of the cells (mosaic gain)"),
-        ("Chromosome 21", "less of it than usual, in some of the cells (loss)"),
-        ("Condition", "Thalassaemia"),
-        ("The laboratory’s comment", "Repeat if in doubt"),
-        ("Sex", "XX"),
-        ("Laboratory", "Laboratory of the north"),
-        ("Cells taken", "1 March 2026"),
-        ("Reported", "9 March 2026"),
-        ("Released", "17 March 2026"),
-    ]
-    assert "Low mosaic, 32% of the cells changed" in page.words
-    assert "It does not mean that a child would be ill." in page.words
-    assert [item.text_content() for item in page.select("main .card:has(.chart) li")] == [
-        "Below 20% of changed cells it calls an embryo euploid.",
-        "From 20% to 80% it calls it mosaic.",
-        "Above 80% it calls it aneuploid.",
-    ]
-
-
 GOOD = (PgtCall.EUPLOID, PgtCall.UNAFFECTED, PgtCall.BALANCED)
 BANDS = {PgtCall.EUPLOID: [0], PgtCall.LOW_MOSAIC: [1], PgtCall.HIGH_MOSAIC: [1], PgtCall.ANEUPLOID: [2]}
 
@@ -129,14 +104,6 @@ def test_cut_offs_are_told_as_far_as_they_are_given(
         told, chart = [words.split()[0] for words in view.cut_offs], view.chart
     assert told == ["Below"] * (below is not None) + ["Above"] * (above is not None)
     assert chart is None
-
-
-def test_it_links_to_report_and_embryo(visitor: SignIn, fake_api: FakeApi) -> None:
-    fake_api.gives(READ_PGT_RESULT, MOSAIC)
-    page = show(visitor("grace"))
-    assert page.link("The laboratory’s report") == "/files/f-1"
-    assert page.link("About this embryo").startswith("/storage/s-1")
-    assert page.link("Embryos of this treatment") == "/episodes/e-1/embryos"
 
 
 def test_it_leads_to_what_the_clinic_wrote_first_in_the_week_after_its_release(
@@ -223,18 +190,6 @@ def test_a_patient_sees_nothing_before_the_release(
     assert ("Not released" in show(visitor("elif", "embryologist"), early).words) is not is_released
 
 
-@pytest.mark.parametrize("call", [None, PgtCall("SomethingNew"), *PgtCall])
-def test_every_call_has_a_meaning_and_an_unknown_one_breaks_nothing(
-    visitor: SignIn, fake_api: FakeApi, call: PgtCall | None
-) -> None:
-    bare = PgtResult(
-        id="r-4", embryo_code="E", status=PgtStatus.RELEASED, call=call, test_type=PgtType("PgtX")
-    )
-    fake_api.gives(READ_PGT_RESULT, bare)
-    words = show(visitor("grace"), bare).words
-    assert "What it means" in words and "No result yet" not in words
-
-
 @pytest.mark.parametrize("is_disclosed", [True, False])
 def test_a_state_that_the_portal_does_not_know_is_told_as_such(
     visitor: SignIn, fake_api: FakeApi, is_disclosed: bool
@@ -274,14 +229,6 @@ def test_an_amended_call_shows_what_each_person_saw_before(visitor: SignIn, fake
         words = show(newcomer, amended).words
         assert "The laboratory has changed this result" in words and "looked before" not in words
         assert "corrected result. It replaces" in words, "its day may be the first report's"
-
-
-def test_a_refusal_of_the_api_is_the_page_for_what_cannot_be_found(
-    visitor: SignIn, fake_api: FakeApi
-) -> None:
-    fake_api.refuses(READ_PGT_RESULT, 404)
-    assert show(visitor("grace"), status=404).heading == "We can’t find that"
-    assert not fake_api.sent(READ_EPISODE) and not fake_api.sent(READ_FILE_CONTENT)
 
 
 def test_it_is_read_with_the_persons_own_token(visitor: SignIn, fake_api: FakeApi) -> None:

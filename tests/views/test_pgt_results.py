@@ -71,24 +71,6 @@ def amend(service: CareService) -> Iterator[Callable[[str], None]]:
     change("Euploid", "Released")
 
 
-def test_an_amended_call_shows_what_the_person_saw_before(
-    grace: Visitor, elif_: Visitor, portal: PortalThread, amend: Callable[..., None]
-) -> None:
-    for visitor in (grace, elif_):
-        assert "When you looked before" not in visitor.get(address("GO-2")).words
-    amend("Segmental")
-    for visitor, advice in ((grace, "Call the clinic if nobody"), (elif_, "Read the laboratory’s report")):
-        for _look in range(2):  # it stays
-            words = visitor.get(address("GO-2")).words
-            assert re.search(r"it was: Euploid\. Now it is: Segmental\.", words), words
-            assert advice in words and "isn’t shown here; your" not in words
-        assert "before: Euploid" in visitor.get(f"/episodes/{EPISODE}/embryos").words
-    amend("Aneuploid")
-    assert "it was: Segmental" in grace.get(address("GO-2")).words
-    newcomer = portal.sign_in("victor").get(address("GO-2")).words
-    assert "The laboratory has changed this result" in newcomer and "looked before" not in newcomer
-
-
 def test_a_call_first_seen_in_the_list_counts_as_seen(
     portal: PortalThread, amend: Callable[..., None]
 ) -> None:
