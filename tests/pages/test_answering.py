@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from portal.services.conversations import LIST_CONVERSATIONS, ReplyAddress
 from tests.pages.test_patient_banner import TALK
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 
 def test_only_patients_are_sent_to_the_reply_address(visitor: SignIn, fake_api: FakeApi) -> None:

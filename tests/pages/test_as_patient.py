@@ -21,9 +21,7 @@ from portal.web import as_patient
 from tests.pages.test_patient_banner import AMELIA, DANIEL, EMBRYO, EPISODE, FORM, PLAN, RESULT, TALK
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn, Visitor
 
 SEEN = "/patients/p-1/as-seen"
 RECORD = replace(AMELIA, user_id="amelia")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import pytest
@@ -15,9 +14,7 @@ from portal.services.patients import Patient
 from portal.services.relationships import Relationship, RelationshipType
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn, Visitor
 
 SOURCES = "/consents/new?episode=e-1"
 GENETIC, TREATMENT = "genetic-testing", "treatment"

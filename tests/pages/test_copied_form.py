@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
@@ -13,9 +11,7 @@ from portal.services.episodes import READ_EPISODE
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.pages.test_patient_banner import AMELIA, DANIEL, EMBRYO, EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 ANOTHER = replace(EPISODE, id="e-2", patient=replace(AMELIA, id="p-3", first_name="Ines"), partner=None)
 

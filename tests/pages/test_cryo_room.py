@@ -35,9 +35,7 @@ from portal.views.storage.selection import Selection, StoredList, list_name
 from tests.support.builders import person
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn
 
 
 def today() -> date:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,9 +17,8 @@ from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, Medication, Protocol, ProtocolStatus
 from portal.views import day_sheet
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn
 
-SignIn = Callable[..., Visitor]
 LONDON = ZoneInfo("Europe/London")
 DAY = date(2027, 3, 9)
 SHEET = f"/day-sheet?day={DAY.isoformat()}"

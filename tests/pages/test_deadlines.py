@@ -16,9 +16,7 @@ from portal.services.episodes import READ_EPISODE, ConsentBrief
 from portal.services.relationships import Relationship, RelationshipType
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 LATER = replace(FORM, id="c-2", title="Later", procedure_date=date(2026, 11, 30))
 SOON = replace(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -23,9 +22,7 @@ from portal.views.storage.straw_check import StrawLabel
 from tests.pages.test_patient_banner import EMBRYO, EPISODE, FORM, RESULT
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 
 def treatment(owner: str | None) -> Episode:

@@ -16,9 +16,7 @@ from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.physicians import LIST_PHYSICIANS, Physician, WorkingHours
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn, Visitor
 
 NOW = datetime.fromtimestamp(time.time(), UTC)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
@@ -11,9 +9,7 @@ from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentKind, Signer, SignerRole
 from tests.pages.test_patient_banner import FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 OWN = replace(FORM, kind=ConsentKind.STORAGE)
 

@@ -28,9 +28,8 @@ from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from portal.services.protocols import LIST_PROTOCOLS
 from tests.support.fake_api import ZONE, FakeApi, samples
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 Query = Mapping[str, str]
 
 _FEW, _MANY = 200, 20_000

@@ -30,9 +30,8 @@ from portal.web import last_visit
 from tests.pages.test_tonight import episode
 from tests.support.fake_api import ZONE, FakeApi, sample
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 SCRIPT = Path(__file__).parents[2] / "static/scripts/session_end.js"
 
 BEFORE = episode(documents=Documents(files=(File(id="f-1", name="Plan.pdf", media_type="application/pdf"),)))

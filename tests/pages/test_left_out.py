@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,9 +26,7 @@ from portal.views.consents import begin_draft
 from tests.pages.test_facts import EPISODE, HERS, ONE_EPISODE, ROLES, SIGNED, UNSIGNED
 from tests.support.fake_api import FakeApi, samples
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Mess
 from portal.services.notifications import LIST_NOTIFICATIONS, UPDATE_NOTIFICATIONS, Notification
 from portal.web.record_links import KINDS
 from tests.support.fake_api import FakeApi, sample, samples
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn, Visitor
 
 
 def opened(visitor: Visitor, fake_api: FakeApi, **members: str) -> Page:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from prometheus_client import generate_latest
@@ -10,9 +10,8 @@ from prometheus_client import generate_latest
 from portal import metrics
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 HOME = {"page": "home.show", "lcp": "812.5", "inp": "48", "cls": "0.0125"}
 
 

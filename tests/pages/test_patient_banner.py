@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -26,9 +25,7 @@ from portal.services.storage import EmbryoStatus, EmbryoStorage
 from portal.web.guard import access_of
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn, Visitor
 
 AMELIA = Patient(
     id="p-1",

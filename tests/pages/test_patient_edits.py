@@ -19,9 +19,7 @@ from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.patients import UPDATE_PATIENT, EmergencyContact, Patient
 from portal.services.physicians import LIST_PHYSICIANS, Physician
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 GRACE = Patient(
     id="p-1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -40,9 +40,7 @@ from portal.store.vault import Vault
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM, PLAN, TALK
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn, Visitor
 
 NOW = datetime.fromtimestamp(time.time(), UTC)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -27,9 +26,8 @@ from portal.services.storage import EmbryoStorage
 from portal.views.pgt_view import ResultView
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 MOSAIC = PgtResult(
     id="r-1",
     embryo_code="GO-4",

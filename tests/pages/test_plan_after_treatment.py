@@ -20,9 +20,7 @@ from portal.services.protocols import READ_PROTOCOL, Medication, ProtocolStatus
 from portal.web import seen_plans
 from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn, Visitor
 
 LUTEAL = Medication(id="l", drug="Progesterone", dose=400, unit="mg", start_day=2, times=("22:00",))
 STIMULATION = Medication(

@@ -14,9 +14,8 @@ from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL, Protocol, ProtocolStatus
 from tests.pages.test_tonight import PLAN, card, episode, shows
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
-SignIn = Callable[..., Visitor]
 DANIEL = Patient(id="daniel-patient", user_id="daniel", first_name="Daniel", last_name="Hart")
 NOBODYS = "In the clinic’s system this plan is somebody else’s"
 

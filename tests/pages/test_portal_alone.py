@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,9 +14,8 @@ from portal.services.storage import UPDATE_EMBRYO_STORAGE
 from tests.pages.test_facts import EMBRYO, EPISODE, HERS, IN_FORCE
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
-SignIn = Callable[..., Visitor]
 TIE = f"/relationships/{EPISODE['relationships'][0]['id']}/remove"
 
 

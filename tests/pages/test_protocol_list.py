@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
 from portal.services.protocols import LIST_PROTOCOLS, Protocol, ProtocolStatus
 from tests.support.fake_api import ZONE, FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 
 def test_each_row_begins_with_the_patient_and_the_day_of_the_plan(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from portal.web import kept_questions
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn
 
 
 def written(page: Page) -> str:

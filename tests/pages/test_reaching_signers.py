@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
@@ -15,9 +13,7 @@ from tests.pages.test_patient_banner import AMELIA, DANIEL, EPISODE, FORM, TALK
 from tests.support.builders import AMELIA as SIGNER
 from tests.support.builders import consent
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn
 
 LIST = "/consents?list=open&waits=patients"
 

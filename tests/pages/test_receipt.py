@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -13,9 +12,7 @@ from portal.services.consents.forms import ConsentStatus, Signature, SignerRole
 from portal.services.rules.consent_text import content_hash
 from tests.pages.test_patient_banner import FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 AMELIAS = Signature(
     role=SignerRole.PATIENT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from portal.services.consents.forms import ConsentStatus, Signature, SignerRole,
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 TOLD = {"who": "amelia", "told_by": "Telephone", "told_on": "2020-01-02", "told_time": "10:00"}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
@@ -14,9 +12,7 @@ from portal.web.unsent import ONLY_KEEP
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 AMELIA = Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart", order=1)
 NORA = Signer(role=SignerRole.CLINICIAN, person_id="nora", name="Nora", order=2)

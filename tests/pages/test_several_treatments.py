@@ -22,9 +22,8 @@ from portal.views import notification_words
 from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.builders import AMELIA, DANIEL, consent
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
-SignIn = Callable[..., Visitor]
 OTHERS = [replace(PLAN, id=f"o-{number}", episode_id="z") for number in range(30)]
 FROZEN = (EmbryoStorage(id="s-1", embryo_code="AH-1", status=EmbryoStatus.STORED),)
 

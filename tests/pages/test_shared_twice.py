@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -17,9 +16,7 @@ from portal.services.relationships import Relationship, RelationshipType
 from portal.services.storage import EmbryoStatus, EmbryoStorage
 from tests.pages.test_patient_banner import AMELIA, EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 
 def to_daniel(id_: str, type_: RelationshipType | None, **more: Any) -> Relationship:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,9 +24,7 @@ from portal.services.notifications import LIST_NOTIFICATIONS, Notification, Seve
 from portal.views.waiting_conversations import MOST
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import Page, SignIn
 
 
 def form(days: int) -> ConsentForm:

@@ -27,9 +27,8 @@ from portal.views.booking.visit import Visit
 from tests.support.clock import Clock
 from tests.support.fake_api import FakeApi, sample
 from tests.support.in_process import InProcess
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 URGENT = {"severity": "Urgent", "text": "Stop aspirin now", "creationTime": None}
 SOME_DETAILS = "Some details can’t be shown."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -25,9 +25,8 @@ from portal.services.emr_endpoints import DELETE_EMR_ENDPOINT
 from portal.state.session_records import SessionRecord, record_name
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 STRONG = StrongSignIn(
     acr=("urn:phr",), amr=("hwk",), acts=frozenset({Act.ADMINISTRATION}), kinds=frozenset({"LegalParenthood"})
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -14,9 +13,7 @@ from portal.services.episodes import READ_EPISODE
 from tests.pages.test_bundle import SOURCES, forms_on, pgt
 from tests.pages.test_patient_banner import AMELIA, DANIEL, EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn, Visitor
 
 STORAGE = replace(
     FORM,

@@ -21,9 +21,7 @@ from portal.services.rules.doses import Dose
 from portal.services.rules.doses_around import DueDose
 from portal.web import taken_doses
 from tests.support.fake_api import ZONE, FakeApi, sample
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn, Visitor
 
 PLAN = Protocol(
     id="p-1",

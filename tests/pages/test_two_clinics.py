@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,9 +14,8 @@ from portal.services.notifications import LIST_NOTIFICATIONS
 from portal.services.protocols import LIST_PROTOCOLS
 from portal.web.unsent import ONLY_KEEP
 from tests.support.fake_api import FakeApi, samples
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 SUB = "amelia-of-two"
 
 

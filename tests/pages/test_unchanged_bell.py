@@ -21,9 +21,8 @@ from portal.store.vault import Vault
 from portal.web import guard, modules, unchanged_bell
 from tests.support.fake_api import FakeApi, samples
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 SCRIPT = {"Sec-Fetch-Dest": "empty", "Sec-Fetch-Site": "same-origin", "HX-Request": "true"}
 KNOWN = "/notifications/bell?known=3"
 

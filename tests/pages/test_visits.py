@@ -15,9 +15,8 @@ from portal.services.episodes import READ_EPISODE, Appointment, Episode
 from portal.services.patients import Patient
 from portal.web import added_visits
 from tests.support.fake_api import ZONE, FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
-SignIn = Callable[..., Visitor]
 SOON = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
 SCAN = Appointment(id="a-1", kind="MonitoringScan", start=SOON, location="Quayside, room 2", status="Booked")
 ELSEWHERE = Appointment(id="a-2", kind="Talk", start=SOON, location="Hilltop", status="Cancelled")

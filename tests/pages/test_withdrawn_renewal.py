@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -13,9 +12,7 @@ from portal.services.consents.forms import ConsentKind, ConsentStatus, Signature
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 HERS = Signature(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart")
 HIS = Signature(role=SignerRole.PARTNER, person_id="daniel", name="Daniel Hart")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 import pytest
 from flask import g
@@ -19,9 +17,7 @@ from portal.views.storage.moves import reason
 from tests.pages.test_patient_banner import EMBRYO, EPISODE, FORM
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
-
-SignIn = Callable[..., Visitor]
+from tests.support.visitor import SignIn
 
 OVER = "The treatment that the form is for isn’t under way."
 UNKNOWN = "The portal can’t tell whether the treatment that the form is for is under way."

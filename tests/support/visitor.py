@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cache, cached_property
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
@@ -191,6 +192,10 @@ class Visitor:
         if url.startswith(self.origin) and page.is_html:
             lint(page)
         return page
+
+
+SignIn = Callable[..., Visitor]
+"""Signs somebody in, with their roles: `visitor("nora", "nurse")`."""
 
 
 class Page:
