@@ -163,6 +163,39 @@ def test_staff_read_the_doses_of_each_plan_in_a_treatment_that_holds_none(
     assert today(replace(own, status=ProtocolStatus.COMPLETED)) == ["Today There is no medicine plan here"]
 
 
+def test_staff_read_the_doses_of_further_plans_on_the_treatments_page(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    own = replace(PLAN, patient_id="amelia-patient")
+    row = replace(PLAN.medications[0], drug="Doxycycline", dose=100, unit="mg", times=("18:00",))
+    his = replace(own, id="p-2", name="Antibiotics", patient_id="daniel-patient", medications=(row,))
+    paused = replace(his, id="p-3", name="Vitamins", status=ProtocolStatus.ON_HOLD)
+    nora = visitor("nora", "nurse")
+    at("25 18:30")
+
+    def today(held: Protocol | None, *plans: Protocol) -> str:
+        shows(fake_api, replace(episode(held), partner=DANIEL))
+        fake_api.gives(LIST_PROTOCOLS, list(plans))
+        (shown,) = nora.get("/episodes/e-1").select("[data-state='today']")
+        return shown.words
+
+    none = "There is no medicine plan here"
+    assert none in today(None)
+    assert "2 medicines today" in (words := today(None, own)) and "19:00 Follitropin 225 IU" in words
+    assert none not in words and "’s medicines" not in words
+    assert "Daniel Hart’s medicines 1 medicine today 18:00 Doxycycline 100 mg" in today(None, his)
+    words = today(own, own, his, paused)
+    assert "Day 6 3 medicines today Antagonist 08:00 Cetrorelix 0.25 mg 19:00 Follitropin 225 IU" in words
+    assert "Antibiotics · Daniel Hart’s medicines 18:00 Doxycycline 100 mg" in words
+    assert "Vitamins · Daniel Hart’s medicines The medicine plan is on hold" in words
+    fake_api.refuses(LIST_PROTOCOLS, 503)
+    page = nora.get("/episodes/e-1").words
+    assert "Other plans can’t be shown right now." in page and "19:00 Follitropin 225 IU" in page
+    shows(fake_api, episode(None))
+    page = nora.get("/episodes/e-1").words
+    assert none not in page and "No medicine" not in page
+
+
 def test_a_plan_of_a_status_that_isnt_known_is_named_among_the_further_ones(
     visitor: SignIn, fake_api: FakeApi
 ) -> None:

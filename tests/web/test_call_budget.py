@@ -77,7 +77,7 @@ BUDGET: list[tuple[str, str, int]] = [
     ("grace", "/episodes", 2),
     ("nora", "/episodes", 4),
     ("amelia", EPISODE, 2),
-    ("nora", EPISODE, 1),
+    ("nora", EPISODE, 2),
     *(
         case
         for tab in ("timeline", "monitoring", "medication", "embryos", "appointments", "documents", "team")

@@ -7,13 +7,13 @@ from flask import Blueprint, Response, g, url_for
 from portal.config.modules import Module
 from portal.services.consents import list_forms_of
 from portal.services.episodes import Episode, get_episode
-from portal.services.errors import CareError, NotAllowed, NotFound, NotOffered
+from portal.services.errors import CareError
 from portal.services.gather import gather, ids_of, items_of, needed
 from portal.services.listed import Listed
-from portal.services.protocols import Protocol, list_plans_of
+from portal.services.protocols import Protocol
 from portal.views.consents.list import group, with_text_in_doubt
 from portal.views.episodes import calendar, doses
-from portal.views.episodes.further_plans import read_plans
+from portal.views.episodes.further_plans import read_plans, read_plans_of
 from portal.views.episodes.lookup import MOST_RECENT, MOST_REMEMBERED, reachable, remembered
 from portal.views.episodes.separation import NOT_READ, read_forms
 from portal.views.episodes.show import (
@@ -80,8 +80,9 @@ def index(care: Care, person: Person) -> Response:
 def show(care: Care, person: Person, episode_id: str) -> Response:
     """Show the state of the treatment: today, what happened before and what comes next."""
     if person.is_staff:
-        episode = get_episode(care, episode_id)
-        return show_tab(EpisodeView(episode, person, read_forms(care, episode)), OverviewPage)
+        episode, others = _with_other_plans(care, episode_id)
+        view = EpisodeView(episode, person, read_forms(care, episode), items_of(others))
+        return show_tab(view, OverviewPage, are_plans_lost=isinstance(others, CareError))
     read, plans = gather(lambda: get_episode(care, episode_id), lambda: read_plans(care))
     return _overview(needed(read), person, needed(plans))
 
@@ -112,16 +113,21 @@ for tab in (TimelinePage, AppointmentsPage, EmbryosPage, DocumentsPage, TeamPage
 @signed_in(Side.PATIENT, Side.STAFF)
 def medication(care: Care, person: Person, episode_id: str) -> Response:
     """Show the medicines of the plan, and name the treatment's other plans."""
-    read, plans = gather(lambda: get_episode(care, episode_id), lambda: list_plans_of(care, episode_id))
-    episode = needed(read)
-    held = episode.protocol.id if episode.protocol else None
-    if isinstance(plans, NotAllowed | NotFound | NotOffered):  # an API that keeps them from this reader
-        plans = Listed[Protocol]()
-    others = plans if isinstance(plans, CareError) else plans.where(lambda plan: plan.id != held)
-    audit.shown("protocol.list", "protocol", ids_of(others))
+    episode, others = _with_other_plans(care, episode_id)
     return show_tab(
         EpisodeView(episode, person, further_plans=items_of(others)), MedicationPage, others=others
     )
+
+
+def _with_other_plans(care: Care, episode_id: str) -> tuple[Episode, Listed[Protocol] | CareError]:
+    """The treatment and its plans besides the one that its record holds, or why those couldn't be read."""
+    read, plans = gather(
+        lambda: get_episode(care, episode_id), lambda: needed(read_plans_of(care, episode_id))
+    )
+    episode = needed(read)
+    others = plans if isinstance(plans, CareError) else plans.where(episode.is_further_plan)
+    audit.shown("protocol.list", "protocol", ids_of(others))
+    return episode, others
 
 
 @bp.get("/<record:episode_id>/monitoring")

@@ -70,7 +70,7 @@ class TabPage(Page, about="episode"):
 
 
 class OverviewPage(TabPage, template="episodes/overview.html"):
-    """The state of the treatment; `are_plans_lost` if a patient's further plans couldn't all be read."""
+    """The state of the treatment; `are_plans_lost` if its further plans couldn't all be read."""
 
     name = "overview"
     are_plans_lost: bool = False

@@ -131,6 +131,17 @@ class EpisodeView:
         return [PlanView(plan, self.episode, self.person) for plan in self.further_plans]
 
     @cached_property
+    def plans(self) -> list[PlanView]:
+        """The plan that its record holds and the further ones that haven't ended; that there is none, if there are none of these."""
+        ongoing = (plan for plan in self.further if plan.protocol and not plan.protocol.is_ended)
+        return [*([self.plan] if self.plan.protocol else []), *ongoing] or [self.plan]
+
+    @cached_property
+    def only_plan(self) -> PlanView | None:
+        """The only one of its plans, or that there is none; None if there are several."""
+        return self.plans[0] if len(self.plans) == 1 else None
+
+    @cached_property
     def day_note(self) -> str | None:
         """The progress: `Day 8` of the plan until the trigger, then the time since the transfer; none after the outcome.
 
@@ -289,8 +300,7 @@ class EpisodeView:
         """The doses around now of the further plans that have any, or why one that hasn't ended has none, for patients."""
         if not self.person.is_patient:
             return []
-        ongoing = (plan for plan in self.further if plan.protocol and not plan.protocol.is_ended)
-        found = (tonight_of(plan, self.alerts) for plan in ongoing)
+        found = (tonight_of(plan, self.alerts) for plan in self.plans if plan.is_further)
         return [tonight for tonight in found if tonight and tonight.says_something]
 
     def alerts_beside(self, tonight: Tonight | None) -> list[ClinicAlert]:
