@@ -24,6 +24,7 @@ from portal.careservice.domain.conversations import Conversation, Message, Parti
 from portal.careservice.domain.enumerations import Channel, MessageSide, RelationshipType
 from portal.careservice.domain.inbound.addresses import AddressKind, InboundAddress
 from portal.careservice.domain.inbound.email import take_mail
+from portal.careservice.domain.inbound.placing import for_stranger
 from portal.careservice.domain.inbound.senders import by_number, enquiry
 from portal.careservice.domain.inbound.sms import take_text_message
 from portal.careservice.domain.patients import Patient, Relationship, person_id
@@ -243,6 +244,22 @@ def test_nobody_reads_it_but_its_sender_and_staff(engine: Engine) -> None:
             except AssertionError as error:
                 raise AssertionError(f"{case}: {error}") from error
             session.rollback()
+
+
+def test_a_strangers_message_joins_no_conversation_that_is_a_patients_by_now(engine: Engine) -> None:
+    with database.new_session(engine) as session:
+        tenant = Tenant(id=new_id(), name=new_id(), display_name="Clinic", accent="#000000", country="GB")
+        session.add(tenant)
+        session.flush()
+        theirs = conversation(session, None, [], tenant, 0)
+        theirs.stranger = ELSEWHERE[0]
+        session.flush()
+        sender = by_number(session, tenant.id, ELSEWHERE[0])
+        assert for_stranger(session, tenant.id, sender) is theirs
+        theirs.patient_id = patient(session, tenant, "grace").id
+        session.flush()
+        assert for_stranger(session, tenant.id, sender) is None
+        session.rollback()
 
 
 @pytest.mark.parametrize("written", ["+44 7700 900-877", "+44(7700)900877", "+44/7700.900877"])
