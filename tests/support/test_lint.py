@@ -56,6 +56,8 @@ def test_a_valid_page_and_a_valid_fragment_pass() -> None:
         ("<details>x</details>", "a part is missing"),
         ('<p data-tone="">x</p>', "a part is missing"),
         ('<p class="field-error">x</p>', "a part is missing"),
+        ('<figure><img src="/a" alt=""></figure>', "a part is missing"),
+        ('<select aria-label="a" aria-invalid="true" id="a"></select>', "described by its error"),
         ('<p aria-describedby="nobody">x</p>', "nothing has these ids"),
         ('<nav><a href="/" data-key="/x">x</a></nav>', "data-key|/x"),
     ],

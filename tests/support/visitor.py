@@ -367,6 +367,9 @@ def lint(page: Page) -> None:
     assert not empty, f"{where}: nothing in it: {[_source(one)[:90] for one in empty]}"
     odd = _WITHOUT(root)
     assert not odd, f"{where}: a part is missing: {_source(odd[0])}"
+    errors = {error.get("id") for error in _ERRORS(root)}
+    untold = [one for one in _INVALID(root) if errors.isdisjoint(one.get("aria-describedby", "").split())]
+    assert not untold, f"{where}: isn't described by its error: {_source(untold[0])}"
     if whole:
         unknown = {id_ for told in _REFERENCES(root) for id_ in told.split()} - ids.keys()
         assert not unknown, f"{where}: nothing has these ids: {unknown}"
@@ -414,6 +417,8 @@ _CLASSES = XPath("//@class")
 _SHEETS = XPath("//link[@rel = 'stylesheet']/@href")
 _ICONS = XPath("//use/@href")
 _REFERENCES = XPath("//@for | //@aria-describedby | //@aria-labelledby | //@aria-controls")
+_ERRORS = XPath("//*[contains(concat(' ', @class, ' '), ' field-error ')]")
+_INVALID = XPath("//*[@aria-invalid = 'true']")
 _KEYS = XPath("//nav//@data-key")
 _FILLED = XPath(
     " | ".join(
@@ -449,7 +454,7 @@ _WITHOUT = XPath(
             "//figure[not(.//svg | .//img | .//table | .//iframe | .//object)]",
             "//table[not(caption)]",
             "//th[not(@scope)]",
-            "//img[not(@alt)]",
+            "//img[not(@alt)] | //figure/img[@alt = '']",
             "//*[contains(concat(' ', @class, ' '), ' field-error ')][not(.//svg)]",
             "//*[contains(concat(' ', @class, ' '), ' icon-text ')][not(.//svg)]",
             "//*[@data-tone = '' or @data-kind = '' or @data-state = '']",

@@ -75,6 +75,12 @@ def test_a_preview_leads_back_to_the_page_with_its_link(amelia: Any, came_from: 
     assert [link["href"] for link in page.select("a.back")] == [back]
 
 
+def test_a_picture_is_shown_under_its_name(amelia: Any) -> None:
+    page = amelia.get(f"{file('amelia-scan')}/preview")
+    (picture,) = page.select("figure.preview img")
+    assert (picture["src"], picture["alt"]) == (file("amelia-scan"), page.heading)
+
+
 @pytest.mark.parametrize("person", ["grace", "maya"])
 @pytest.mark.asvs("8.2.2")
 def test_another_persons_file_is_not_found(portal: PortalThread, person: str) -> None:
