@@ -469,6 +469,33 @@ def test_a_form_that_is_signed_and_withdrawn_is_withdrawn(
     assert SOME_DETAILS in page.words
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_form_with_signatures_is_told_by_them_where_its_status_lags(
+    visitor: SignIn, fake_api: FakeApi, is_late: bool
+) -> None:
+    people = [
+        {"role": role, "personId": id_, "name": id_.title()}
+        for role, id_ in (("Patient", "grace"), ("Clinician", "victor"))
+    ]
+    ends = (datetime.now(UTC) + timedelta(days=-1 if is_late else 1)).isoformat()
+    whole = brief(1, requiredSigners=people, signatures=people, status="Pending", expiresAt=ends)
+    partly = brief(2, requiredSigners=people, signatures=people[:1], status="Pending")
+    fake_api.gives(LIST_CONSENTS, [whole, partly])
+    for form in (whole, partly):
+        fake_api.gives(READ_CONSENT, {**form, "body": (), "statements": ()}, id_=form["id"])
+    grace = visitor("grace")
+    page = grace.get("/consents")
+    assert page.select("#others")[0].words.startswith("Waiting for others")
+    all_signed = "Everyone has signed. The clinic’s system doesn’t have it in force yet."
+    for words in (page.words, visitor("nora", "nurse").get("/consents?list=all").words):
+        assert "Partly signed" in words and "Unsigned" not in words.partition("2 forms")[2]
+    assert all_signed in page.words
+    for who in (grace, visitor("nora", "nurse")):
+        words = who.get(f"/consents/{whole['id']}").words
+        assert all_signed in words and "Expired" not in words and "too late" not in words
+        assert "Can be signed until" not in words and "Signed by everyone" in words
+
+
 def test_a_plan_whose_rows_never_end_says_so(visitor: SignIn, fake_api: FakeApi) -> None:
     rows = [{"drug": "Cetrotide", "startDay": 5, "durationDays": 5}]
     plan = {"id": "r-1", "name": "Plan", "status": "Active", "startDate": "2026-11-20", "medications": rows}

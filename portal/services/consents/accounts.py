@@ -50,7 +50,8 @@ def _told(care: Care, forms: Sequence[ConsentForm]) -> tuple[ConsentForm, ...]:
         structs.force_setattr(form, "untold", untold)
     now = datetime.fromtimestamp(care.clock(), UTC)
     for form in named:
-        if form.is_open and form.expires_at is not None and form.expires_at <= now:
+        is_late = form.expires_at is not None and form.expires_at <= now
+        if is_late and form.is_open and not form.is_signed_by_all:
             structs.force_setattr(form, "status", ConsentStatus.EXPIRED)
     return named
 

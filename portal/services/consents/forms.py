@@ -298,15 +298,18 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True, gc=True, dict=True):
     untold: frozenset[str] = msgspec.field(default=frozenset(), name="(portal) untold")
 
     def __post_init__(self) -> None:
-        """A form that says both, that it is signed or open and when it was withdrawn, is withdrawn: the graver one.
+        """A form that says both, that it is signed or open and when it was withdrawn, is withdrawn: the graver one. One that has
+        signatures isn't unsigned: some systems have one status for both.
 
-        It is noticed like a value that can't be read. So are the signers of a form that waits for signatures and names nobody:
+        The first is noticed like a value that can't be read. So are the signers of a form that waits for signatures and names nobody:
         lists may leave them empty.
         """
         super().__post_init__()
         if self.revoked_at is not None and self.status in _NOT_ENDED:
             structs.force_setattr(self, "status", ConsentStatus.REVOKED)
             noticed.lost = (*noticed.lost, Lost("ConsentForm.status", "$.status"))
+        if self.status == ConsentStatus.PENDING and self.signatures:
+            structs.force_setattr(self, "status", ConsentStatus.PARTIALLY_SIGNED)
         if self.is_open and not self.required_signers:
             noticed.lost = (
                 *noticed.lost,
@@ -355,6 +358,11 @@ class ConsentForm(StampedRecord, frozen=True, kw_only=True, gc=True, dict=True):
     @property
     def is_sequential(self) -> bool:
         return self.signing_order == SigningOrder.SEQUENTIAL
+
+    @property
+    def is_signed_by_all(self) -> bool:
+        """Whether everyone asked has signed although it counts as open: some systems take it into force later."""
+        return self.is_open and bool(self.required_signers) and not self.missing_signers
 
     @property
     def is_revocable(self) -> bool:

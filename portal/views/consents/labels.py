@@ -37,6 +37,8 @@ def state_word(form: ConsentForm) -> str:
     """The form's status; `Declined` if a signer declined, `Cancelled` if the clinic ended it unsigned."""
     if form.is_cancelled:
         return _("Cancelled")
+    if form.is_signed_by_all:
+        return _("Signed by everyone")
     return _("Declined") if form.declined_by else choice_name(form.status)
 
 
@@ -113,7 +115,8 @@ def whose(form: ConsentForm) -> str:
         return _("For %(name)s", name=names)
     if form.is_open and form.lacks_signatures and form.required_signers:
         return _("%(names)s: who has signed isn’t given", names=names_of(form.required_signers))
-    return _("Signed by %(name)s", name=names) if form.is_signed and names else ""
+    is_signed = form.is_signed or form.is_signed_by_all
+    return _("Signed by %(name)s", name=names) if is_signed and names else ""
 
 
 def brief_name(form: ConsentBrief) -> str:

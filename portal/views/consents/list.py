@@ -130,7 +130,7 @@ def due(form: ConsentForm) -> Due | None:
 
     A form that can be signed only until a day before the procedure is needed by then.
     """
-    if not form.is_open:
+    if not form.is_open or form.is_signed_by_all:
         return None
     last = _last_day(form.expires_at) if form.expires_at else None
     if form.expires_at and last and (form.procedure_date is None or last < form.procedure_date):

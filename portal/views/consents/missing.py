@@ -11,7 +11,9 @@ from portal.web.choice_names import choice_name
 
 
 def missing_words(form: ConsentForm, person: Person) -> list[str]:
-    """What keeps an open form from being signed, apart from the reader's own signature."""
+    """What keeps an open form from being signed, apart from the reader's own signature, or from coming into force."""
+    if form.is_signed_by_all:
+        return [_("Everyone has signed. The clinic’s system doesn’t have it in force yet.")]
     waiting = others_missing(form, person)
     words = [*account_words(without_account(form, person)), *_second_role_words(signed_in_another_role(form))]
     if not waiting:
