@@ -69,8 +69,12 @@ def test_withdrawn_forms_are_read_back_to_a_day_and_say_if_they_may_not_be_all(c
     research, undated = form("research", "2026-11-19T10:00:00Z", "Research"), form("undated", None, "Storage")
     cancelled = form("cancelled", "2026-11-19T10:00:00Z", revokedById="n", signatures=[])
     edge = form("edge", "2026-11-01T00:00:00Z")
+    asked = {"role": "Patient", "personId": "p", "order": 1}
+    test = form("test", "2026-11-18T10:00:00Z", "GeneticTesting", revokedById="p", requiredSigners=[asked])
+    untested = {**test, "id": "untested", "signatures": []}  # declined, so that nothing is tested
+    test["signatures"] = [asked]
     for items, ids, is_whole in (
-        ([late, cancelled, research, edge, early], ["late", "edge"], True),
+        ([late, cancelled, research, test, untested, edge, early], ["late", "test", "edge"], True),
         ([late, research], ["late"], False),
         ([early, late], ["late"], False),
         ([late, undated, early], ["late", "undated"], False),

@@ -20,6 +20,7 @@ from portal.services.consents.accounts import by_number, number_of, with_account
 from portal.services.consents.forms import (
     CLINIC_ROLES,
     ONE_PERSON_KINDS,
+    STEPS_REST_ON,
     TREATMENT_RESTS_ON,
     ConsentDraft,
     ConsentForm,
@@ -146,21 +147,23 @@ def list_open_consents(
 def list_withdrawn(care: Care, since: datetime) -> Listed[ConsentForm]:
     """The forms that treatments rest on and that were withdrawn or declined since, the latest first; without their text.
 
-    One without the moment of its end counts as late. None is told that one of those made last has taken the place of.
+    Of those on which single steps rest, the ones that were withdrawn: to decline such a step is usual. One without the moment of its
+    end counts as late. None is told that one of those made last has taken the place of.
     """
     page = list_consents(care, status=ConsentStatus.REVOKED, sorting="revokedAt desc", limit=CHUNK)
     withdrawn = _back_to(page, [form.revoked_at for form in page.items if form.revoked_at], since).where(
-        lambda form: (
-            form.is_revoked
-            and form.kind in TREATMENT_RESTS_ON
-            and not form.is_cancelled
-            and (form.revoked_at is None or form.revoked_at >= since)
-        )
+        lambda form: _is_told_as_withdrawn(form) and (form.revoked_at is None or form.revoked_at >= since)
     )
     if not withdrawn.items:
         return withdrawn
     signed = items_of(attempt(lambda: _signed_lately(care)))
     return withdrawn.where(lambda form: not any(_is_in_place_of(form, other) for other in signed))
+
+
+def _is_told_as_withdrawn(form: ConsentForm) -> bool:
+    if form.kind in STEPS_REST_ON:
+        return form.is_withdrawn
+    return form.is_revoked and form.kind in TREATMENT_RESTS_ON and not form.is_cancelled
 
 
 def _signed_lately(care: Care) -> PagedResult[ConsentForm]:

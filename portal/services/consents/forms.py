@@ -104,6 +104,11 @@ ONE_PERSON_KINDS = frozenset({ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD}
 TREATMENT_RESTS_ON = frozenset({ConsentKind.TREATMENT, ConsentKind.STORAGE, ConsentKind.LEGAL_PARENTHOOD})
 """Kinds of form without which a treatment under way doesn't go on."""
 
+STEPS_REST_ON = frozenset(
+    {ConsentKind.STORAGE_RENEWAL, ConsentKind.GENETIC_TESTING, ConsentKind.DONATION, ConsentKind.SURROGACY}
+)
+"""Kinds of form without which a step isn't done, such as a biopsy; where nobody consents, a treatment goes on without that."""
+
 EMBRYO_KINDS = frozenset(
     {ConsentKind.STORAGE, ConsentKind.STORAGE_RENEWAL, ConsentKind.DISPOSITION, ConsentKind.DONATION}
 )
