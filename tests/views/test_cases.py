@@ -25,12 +25,6 @@ def statuses(page: Page) -> list[str]:
     return [str(one["value"]) for one in page.select("input[name=status]")]
 
 
-def test_only_legal_moves_are_offered(nora: Visitor) -> None:
-    page = nora.get(EDIT)
-    assert statuses(page) == ["OnHold", "Active", "Finished", "Cancelled", "EnteredInError"]
-    assert page.select("input[name=status][checked]")[0]["value"] == "OnHold"
-
-
 def test_the_episode_links_to_its_case_and_shows_a_change(nora: Visitor, service: CareService) -> None:
     episode = nora.get(f"/episodes/{EPISODE}")
     page = nora.get(next(str(a["href"]) for a in episode.select("a") if ACTION in str(a["href"])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,20 +12,6 @@ from tests.support.visitor import Visitor
 
 AMELIA = sample_id("patient", "amelia")
 EPISODE = sample_id("episode", "amelia-1")
-
-
-@pytest.fixture
-def kept_elsewhere(service: CareService) -> Iterator[None]:
-    """Daniel's record is kept by the clinic's own system meanwhile."""
-    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
-        database.execute(
-            "UPDATE patients SET kept_by_emr = 1 WHERE id = ?", (sample_id("patient", "daniel"),)
-        )
-    yield
-    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
-        database.execute(
-            "UPDATE patients SET kept_by_emr = 0 WHERE id = ?", (sample_id("patient", "daniel"),)
-        )
 
 
 def stored(service: CareService, column: str) -> object:
@@ -47,16 +32,6 @@ def test_a_patient_sees_their_record_and_changes_contact_fields(
     assert (stored(service, "phone_number"), stored(service, "preferred_name")) == ("+447700900999", "Mel")
     for page in (saved, amelia.get("/help")):
         assert [one.words for one in page.select(".menu-name")] == ["Mel"]
-
-
-def test_a_changed_number_is_shown_as_not_confirmed_yet(amelia: Visitor, service: CareService) -> None:
-    page = amelia.get("/me")
-    saved = page.form("/me").submit(phone_number="+44 7700 900998")
-    assert "Not confirmed yet. Texts from this number reach the clinic" in saved.words
-    assert "Please confirm a contact detail" in amelia.get("/notifications").words
-    with sqlite3.connect(service.plan.data / "care.db", timeout=10) as database:
-        database.execute("UPDATE patients SET phone_number_verified = 1 WHERE id = ?", (AMELIA,))
-    assert "Not confirmed yet" not in amelia.get("/me").words
 
 
 @pytest.mark.asvs("8.2.3", "8.3.1", "15.3.3")
@@ -114,31 +89,3 @@ def test_htmx_gets_the_form_as_a_fragment(amelia: Visitor) -> None:
     carried = dict(answer.form("/me").fields())
     again = amelia.fragment("/me", "details", data={**carried, "preferred_name": "Millie"})
     assert again.status == 200
-
-
-@pytest.mark.usefixtures("kept_elsewhere")
-def test_a_record_kept_elsewhere_is_explained_and_the_page_works(portal: PortalThread) -> None:
-    daniel = portal.sign_in("daniel")
-    page = daniel.get("/me").form("/me").submit(status=501, phone_number="+44 7700 900444")
-    assert "keeps this record in another system" in page.words
-    assert dict(page.form("/me").fields())["phone_number"] == "07700 900444"
-    assert page.link("Signed-in devices") == "/me/devices"
-    assert daniel.get("/me").status == 200
-
-
-def test_people_on_the_record_are_listed_with_what_they_see(amelia: Visitor) -> None:
-    page = amelia.get("/me")
-    assert "Stop sharing" in page.words and "Sees your treatment in the portal." in page.words
-    assert "Margaret Hart" in page.words
-    assert "Does not see your treatment in the portal." in page.words
-
-
-def test_devices_notifications_and_language_are_one_step_away(amelia: Visitor) -> None:
-    page = amelia.get("/me")
-    assert page.follow("Signed-in devices").path == "/me/devices"
-    assert page.follow("Notification settings").path == "/notifications/settings"
-    spanish = next(f for f in page.select('main form[action="/language"]') if f.select('input[value="es"]'))
-    assert page.form(spanish).submit().path == "/me"
-    back = amelia.get("/me")
-    english = next(f for f in back.select('main form[action="/language"]') if f.select('input[value="en"]'))
-    back.form(english).submit()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from portal.careservice.ids import sample_id
 from portal.web.plain_text import plain_text
-from tests.support.stack import CareService, PortalThread, plan
+from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
 from tests.views.conversations.threads import GRACES, INJECTION, SCAN, SMS, WELCOME, in_records, message
 
@@ -49,11 +44,6 @@ def test_searching_with_htmx_returns_only_the_list(amelia: Visitor) -> None:
     assert [element["id"] for element in page.select("body > [id]")] == ["inbox"]
     form = amelia.get("/conversations").tree.select_one("form.search")
     assert form["hx-push-url"] == "true"
-
-
-def test_an_invalid_page_number_is_not_an_error(amelia: Visitor) -> None:
-    assert "nothing on this page" in amelia.get("/conversations?page=99").words
-    assert "Bruising" in amelia.get("/conversations?page=zero").words
 
 
 HOSTILE = "<script>alert('no')</script> & it's \"only\" on the left."
@@ -100,30 +90,6 @@ def test_a_large_or_doubtful_picture_is_only_linked(
         records.execute(back, {**values, "size": size})
     assert not page.select("#messages img")
     assert page.link("Scan day 7.png")
-
-
-@pytest.fixture
-def unverified(service: CareService) -> Iterator[None]:
-    """Mark a thread's messages as sent by a forged e-mail."""
-    change = "UPDATE messages SET sender_verified = ? WHERE conversation_id = ?"
-    with closing(sqlite3.connect(service.plan.data / "care.db")) as database:
-        database.execute(change, (False, INJECTION))
-        database.commit()
-        yield
-        database.execute(change, (None, INJECTION))
-        database.commit()
-
-
-def test_a_sender_that_was_not_verified_is_marked_with_what_to_do(
-    unverified: None, amelia: Visitor, nora: Visitor
-) -> None:
-    for visitor, advice in (
-        (nora, "Call that person on the number in their record"),
-        (amelia, "call your clinic"),
-    ):
-        notice = visitor.get(f"/conversations/{INJECTION}").select("#thread .notice")[0].words
-        assert notice.startswith("This sender could not be verified") and advice in notice
-        assert "could not be verified" not in visitor.get(f"/conversations/{SCAN}").words
 
 
 @pytest.mark.parametrize("path", ["", "/archive"])
@@ -184,15 +150,6 @@ def test_archiving_affects_only_the_person_who_archives(amelia: Visitor, nora: V
     amelia.post(put.replace("/archive", "/restore"))
 
 
-def test_only_staff_see_the_other_conversations_beside_a_thread(amelia: Visitor, nora: Visitor) -> None:
-    page = nora.get(f"/conversations/{SCAN}")
-    beside = page.select("nav.mail-list a.link-row")
-    assert len(beside) > 3
-    assert [row["href"] for row in beside if row.get("aria-current") == "page"] == [f"/conversations/{SCAN}"]
-    assert nora.get(str(beside[-1]["href"])).status == 200
-    assert not amelia.get(f"/conversations/{SCAN}").select("nav.mail-list")
-
-
 def test_archiving_a_conversation_explains_what_follows_and_offers_undo(portal: PortalThread) -> None:
     grace = portal.sign_in("grace")
     page = grace.get(f"/conversations/{GRACES}")
@@ -219,26 +176,6 @@ def test_reading_a_thread_is_audited_without_its_text(portal: PortalThread, amel
     written = "".join(file.read_text() for file in (portal.plan.data / "audit").iterdir())
     assert '"audit":"conversation.read","outcome":"done"' in written and WELCOME in written
     assert "Riverside Fertility" not in written and "Welcome" not in written
-
-
-@pytest.fixture
-def left_alone(tmp_path: Path) -> Iterator[Visitor]:
-    """Amelia, signed in before the care service stopped."""
-    service = CareService(plan(tmp_path))
-    portal = PortalThread(service.plan)
-    visitor = portal.sign_in("amelia")
-    service.stop()
-    yield visitor
-    portal.stop()
-
-
-def test_a_stopped_care_service_is_explained_and_not_shown_as_an_empty_inbox(left_alone: Visitor) -> None:
-    for path in ("/conversations", "/conversations?archived=1", f"/conversations/{SCAN}", "/notifications"):
-        page = left_alone.get(path, status=503)
-        assert page.heading == "This can’t be shown right now"
-        assert "Your records are safe" in page.words
-        assert "There are no" not in page.words
-    assert left_alone.get("/me/devices").heading == "Signed-in devices"
 
 
 @pytest.mark.parametrize(

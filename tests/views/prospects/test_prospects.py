@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from urllib.parse import urlsplit
@@ -19,7 +18,6 @@ TOMASZ = sample_id("prospect", "tomasz")
 NOOR = sample_id("prospect", "noor")
 RUTH = sample_id("prospect", "ruth")
 VICTOR = sample_id("physician", "victor")
-LEILA = sample_id("physician", "leila")
 
 
 def week(prospect: str, *, weeks: int = 1, physician: str = VICTOR) -> str:
@@ -42,14 +40,6 @@ def test_busy_times_are_never_offered(colin: Visitor, portal: PortalThread) -> N
         for stretch in taken:
             start = stretch.partition("–")[0]
             assert start not in free
-
-
-def test_other_physicians_and_weeks_are_linked(colin: Visitor) -> None:
-    page = colin.get(f"/prospects/{TOMASZ}/book")
-    later = page.follow("Leïla").follow("Later")
-    assert f"physician={LEILA}" in later.url
-    assert "from=" in later.url
-    assert later.follow("Earlier").path == f"/prospects/{TOMASZ}/book"
 
 
 @pytest.mark.parametrize(
@@ -114,21 +104,10 @@ def test_a_closed_enquiry_cannot_be_booked(colin: Visitor) -> None:
     assert "This enquiry is closed" in form.submit(window=windows(form.page)[0], status=403).words
 
 
-def test_a_form_from_another_session_books_nothing(colin: Visitor) -> None:
-    form = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book")
-    page = form.submit(window=windows(form.page)[0], operation="made-up", status=409)
-    assert "nothing was booked" in page.words
-
-
 def test_htmx_gets_the_weeks_as_a_fragment(colin: Visitor) -> None:
     page = colin.fragment(week(TOMASZ), "week")
     assert "<html" not in page.text
     assert [element["id"] for element in page.select("body > [id]")] == ["week"]
-
-
-def test_a_missing_calendar_is_explained(person: Callable[[str], Visitor]) -> None:
-    page = person("omar").get(f"/prospects/{INES}/book", status=501)
-    assert "Your clinic doesn’t offer this here" in page.words
 
 
 # ── the link ────────────────────────────────────────────────────────────────────────────────────────────
