@@ -41,25 +41,6 @@ def form(days: int) -> ConsentForm:
     )
 
 
-@pytest.mark.parametrize(
-    ("days", "words", "tone"),
-    [
-        (-1, "Date has passed", "urgent"),
-        (0, "Needed today", "urgent"),
-        (1, "Needed tomorrow", "attention"),
-        (2, "Needed in 2 days", "attention"),
-        (3, "Needed in 3 days", None),
-    ],
-)
-def test_only_what_is_late_or_needed_today_is_red(
-    visitor: SignIn, fake_api: FakeApi, days: int, words: str, tone: str | None
-) -> None:
-    fake_api.gives(LIST_CONSENTS, [form(days)])
-    (cell,) = visitor("nora", "nurse").get("/consents?list=all").select('td[data-label="Due"]')
-    assert words in cell.words
-    assert [tag["data-tone"] for tag in cell.select(".tag")] == ([tone] if tone else [])
-
-
 def test_a_notification_leads_to_what_it_is_about(visitor: SignIn, fake_api: FakeApi) -> None:
     about = Notification(
         id="n-1",
@@ -137,33 +118,6 @@ def test_what_expired_unsigned_stays_on_the_list_while_it_is_needed_and_nothing_
     assert not rows["form-today"].select(".row-actions a")
     assert [row["id"] for row in nora.get(href).select("tbody tr")][:2] == ["form-anothers", "form-today"]
     assert int(count) >= 2
-
-
-@pytest.mark.parametrize(
-    ("role", "first", "words"),
-    [
-        ("nurse", "messages", {"Messages without an answer", "Missing until Friday: whom to call"}),
-        ("physician", "consents", {"Forms for you to sign", "Storage that ends within 60 days"}),
-        ("embryologist", "news", {"Storage that ends within 60 days", "Genetic results that came"}),
-        (
-            "coordinator",
-            "messages",
-            {"New enquiries", "Messages without an answer", "Long overdue: close or chase"},
-        ),
-        ("admin", "news", {"Connections that need you", "How the clinic’s system answers"}),
-    ],
-)
-def test_each_role_begins_with_what_is_its_own(
-    visitor: SignIn, fake_api: FakeApi, role: str, first: str, words: set[str]
-) -> None:
-    one = visitor("somebody", role)
-    page = one.get("/")
-    assert words <= duties(page).keys()
-    regions = [str(region["id"]) for region in page.select("#consents, #messages, #news")]
-    assert regions[0] == first
-    assert len(regions) == len(set(regions)) == 3
-    for _count, href in duties(page).values():
-        assert one.get(href).status == 200, href
 
 
 def test_enquiries_are_counted_and_lead_to_their_list(visitor: SignIn, fake_api: FakeApi) -> None:

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from portal.careservice.ids import sample_id
-from portal.services.errors import CareError, Conflict, Invalid, Refused, Unavailable
-from portal.views import relationship_effects, relationships
+from portal.services.errors import CareError, Conflict, Invalid, Refused
+from portal.views import relationships
 from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Page, Visitor
 
@@ -18,7 +18,6 @@ EPISODE = sample_id("episode", "amelia-1")
 DANIEL = sample_id("relationship", "amelia-daniel")
 CONTACT = sample_id("relationship", "amelia-contact")
 SISTER = sample_id("relationship", "grace-sister")
-JOSEPH = sample_id("relationship", "grace-joseph")
 GRACES = sample_id("episode", "grace-2")
 
 
@@ -54,19 +53,6 @@ def test_a_refused_removal_leaves_the_form_open(
     assert first.status in (400, 403, 409)
     assert (second.status, second.heading) == (first.status, first.heading)
     assert "didn’t confirm" not in second.words
-    assert is_there(service, CONTACT)
-
-
-def test_a_removal_with_a_lost_response_is_resolved_from_the_record(
-    amelia: Visitor, service: CareService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def lost(care: object, relationship_id: str) -> None:
-        raise Unavailable("reset", outcome_known=False)
-
-    monkeypatch.setattr(relationships, "delete_relationship", lost)
-    form = amelia.get(address(CONTACT)).form("/relationships/")
-    for _ in range(2):
-        assert "still shows this person" in form.submit(status=503).words
     assert is_there(service, CONTACT)
 
 
@@ -224,21 +210,3 @@ def records(page: Page) -> set[str]:
         if re.match(r"/(consents|conversations|episodes|files|storage)\b", link)
         and not link.endswith((".pdf", "/sign", "/revoke"))
     }
-
-
-def test_unreadable_forms_do_not_prevent_a_removal(
-    portal: PortalThread, service: CareService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unreadable(care: object, **_query: object) -> None:
-        raise Unavailable("reset")
-
-    monkeypatch.setattr(relationship_effects, "all_consents", unreadable)
-    page = portal.sign_in("grace").get(address(JOSEPH, GRACES))
-    assert "Some forms can’t be read right now." in page.words
-    page.form("/relationships/").submit()
-    assert is_there(service, JOSEPH), "the record stays because a stored embryo belongs to both"
-
-
-def test_an_unknown_relationship_is_not_found(amelia: Visitor) -> None:
-    assert amelia.get("/relationships/nothing/remove", status=404).heading == "We can’t find that"
-    amelia.post("/relationships/nothing/remove", {}, status=404)

@@ -33,13 +33,6 @@ def test_a_patient_sees_whose_turn_it_is_to_sign(amelia: Any) -> None:
     assert page.select(f'.task a[href="{consent("amelia-genetic")}/sign"]')
 
 
-def test_a_person_without_open_forms_is_told_so(portal: Any) -> None:
-    page = portal.sign_in("maya").get("/consents")
-    assert "Your turn" in page.words
-    page = portal.sign_in("elif").get("/consents?status=Draft&q=nobody-of-this-name")
-    assert "No forms here." in page.words
-
-
 def test_filters_sorting_and_paging_are_in_the_url(nora: Any) -> None:
     page = nora.get("/consents?status=PartiallySigned&sort=patient")
     assert {tag.words for tag in page.select('td[data-label="Status, sent"] .tag')} == {"Partly signed"}
@@ -77,14 +70,6 @@ def test_htmx_gets_only_the_table(nora: Any) -> None:
 
 
 # ── reading ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_superseded_version_stays_readable_and_is_stamped(amelia: Any) -> None:
-    page = amelia.get(consent("amelia-treatment-1"))
-    assert page.select(".stamp")[0].words == "Replaced"
-    newer = page.follow("Open the newer version")
-    assert newer.path == consent("amelia-treatment-2")
-    assert newer.follow("Open the version before this one").path == consent("amelia-treatment-1")
 
 
 @pytest.mark.parametrize("rest", ["", "/sign", "/sign/name", "/receipt", "/revoke"])
