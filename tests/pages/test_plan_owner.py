@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from urllib.parse import urlsplit
 
 import pytest
 from msgspec.structs import replace
@@ -236,7 +237,9 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
         assert "18:00 Doxycycline 100 mg" in words and "19:00 Follitropin 225 units" in words, path
         assert "These are Millie’s medicines." in words and "Prednisolone" not in words, path
         (tick,) = daniel.get(path).select("form[action*='/doses']")
-        daniel.get(path).form(tick).submit()
+        ticked = daniel.get(path).form(tick).submit()
+        (back,) = ticked.select(f".tonight-cards:has([id='{urlsplit(ticked.url).fragment}'])")
+        assert "Doxycycline" in back.words, path
         page = daniel.get(path)
         assert "Done 18:10" in page.words, path
         page.form(page.select("form[action*='/doses']")[0]).submit()

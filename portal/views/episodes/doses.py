@@ -48,7 +48,8 @@ def show(care: Care, person: Person, episode_id: str) -> Response:
 def note(care: Care, person: Person, episode_id: str) -> Response:
     """Tick a dose off, in the amount that the page showed, or take the tick back: only of the patient's own plan as it is now."""
     key, is_undone = request.form.get("dose", ""), "undo" in request.form
-    back = f"{_back_to(request.form.get('from'), episode_id)}#tonight"
+    place = _back_to(request.form.get("from"), episode_id)
+    back = f"{place}#tonight"
     try:
         tonight = _read(care, person, episode_id, request.args.get("plan"))
     except (BadResponse, Unavailable):
@@ -57,6 +58,8 @@ def note(care: Care, person: Person, episode_id: str) -> Response:
     if not tonight.may_tick:
         raise NotFound
     dose = next((dose for dose in tonight.doses if dose.key == key), None)
+    if dose and "beside" in request.args:
+        back = f"{place}#dose-{dose.key}"
     if dose is None or not (is_undone or dose.what == request.form.get("what")):
         toast(_("The plan has changed. Look at the dose again before you tick it off."), tone="attention")
     else:
