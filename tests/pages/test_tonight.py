@@ -167,9 +167,12 @@ def test_a_partner_cant_tick(visitor: SignIn, fake_api: FakeApi, at: Callable[[s
     page = daniel.get("/episodes/e-1")
     assert "These are Millie’s medicines." in card(daniel) and not page.select("#tonight form")
     assert daniel.post("/episodes/e-1/doses", {"dose": "x"}, status=404)
+    at("25 20:00")
+    assert "It was due 1 hour ago. Whether it was taken isn’t known here." in card(visitor("daniel"))
     at("26 03:00")
     told = card(visitor("daniel"))
     assert "Wed 25 Nov, 19:00" in told and "not ticked off" not in told, "nor know what was"
+    assert "not known here if taken" in told and "not known here" not in card(visitor("amelia"))
     assert "not ticked off" in card(visitor("amelia"))
 
 
