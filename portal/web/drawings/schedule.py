@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
+from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -20,7 +22,9 @@ _ROW = 50.0
 _TOP = 34.0
 _LETTER = 14.0
 """How wide a letter may be on the narrowest telephone, where letters are largest in the drawing."""
-_LONGEST_WORDS = int((_END - _START) / _LETTER)
+_LONGEST_LINE = int((_END - _START) / _LETTER)
+_LINE = 22.0
+"""How far the lines of a long name stand from each other."""
 _LONGEST = 400
 """Days that are drawn at most; a plan that claims more is cut there."""
 
@@ -82,7 +86,10 @@ def medication_grid(
     last = min(max([bar.end for bar in rows] + days), first + _LONGEST)
     across = Axis(first, last + 1, _START, _END)
     side = sides(_WIDTH, rtl=rtl)
-    bottom = _TOP + len(rows) * _ROW + (44 if checks else 0)
+    lines = [_lines(bar.medication.drug, amount(bar.medication)) for bar in rows]
+    heights = [_ROW + _LINE * (len(of_row) - 1) for of_row in lines]
+    tops = list(accumulate(heights, initial=_TOP))
+    bottom = tops[-1] + (44 if checks else 0)
     is_now = today is not None and first <= today <= last
 
     return drawing(
@@ -99,8 +106,8 @@ def medication_grid(
             is_dated=bool(name_day),
         ),
         *(
-            _row(bar, across, last, _TOP + index * _ROW, side, amount, today)
-            for index, bar in enumerate(rows)
+            _row(bar, of_row, across, last, top, side, today)
+            for bar, of_row, top in zip(rows, lines, tops, strict=False)
         ),
         _checks(checks, across, last, bottom - 14, side, today) if checks else Markup(),
         id_="schedule",
@@ -137,7 +144,8 @@ def _grid(
     is_dated: bool,
 ) -> Markup:
     """Dates or day numbers above, as many as find room, and a band over today."""
-    most = 5 if is_dated else 12
+    longest = max(len(name(day)) for day in (first, last))
+    most = min(5, int((_END - _START) / (_LETTER * longest))) if is_dated else 12
     step = next(
         step for step in (1, 2, 5, 7, 14, 28, 56, 112) if (last - first + 1) / step <= most or step == 112
     )
@@ -162,40 +170,46 @@ def _grid(
     return element("g", *parts)
 
 
+def _lines(drug: str, dose: str) -> list[str]:
+    """A medicine's name and dose, in as many lines as a telephone needs; a dose is parted only if it doesn't fit into one."""
+    lines = wrap(drug, _LONGEST_LINE) or [""]
+    together = f"{lines[-1]} {dose}".strip()
+    return [*lines[:-1], together] if len(together) <= _LONGEST_LINE else [*lines, *wrap(dose, _LONGEST_LINE)]
+
+
 def _row(
     bar: Bar,
+    lines: Sequence[str],
     across: Axis,
     last: int,
     top: float,
     side: Callable[[float], float],
-    amount: Callable[[Medication], str],
     today: int | None,
 ) -> Markup:
     """A medicine: its name and dose, below them its days; those gone by quieter, an open end as a dashed line."""
 
+    low = top + _LINE * (len(lines) - 1)
+
     def days(begin: float, finish: float, *, is_past: bool) -> Markup:
         edges = sorted((side(begin), side(finish)))
         return element(
-            "rect", class_="chart-bar", x=edges[0], y=top + 25, width=max(edges[1] - edges[0], 4), height=10, rx=5,
+            "rect", class_="chart-bar", x=edges[0], y=low + 25, width=max(edges[1] - edges[0], 4), height=10, rx=5,
             data_past="" if is_past else None,
         )  # fmt: skip
 
     begin, finish = across.at(bar.start), across.at(min(bar.end, last) + 1)
     is_over = today is not None and bar.end < today
-    dose = amount(bar.medication)
-    words = f"{bar.medication.drug} {dose}".strip()
-    if len(words) > _LONGEST_WORDS:  # the table below has the full name; half a dose would be another dose
-        dose = dose if len(dose) < _LONGEST_WORDS / 2 else ""
-        name = bar.medication.drug[: _LONGEST_WORDS - len(dose) - 2].rstrip()
-        words = f"{name}… {dose}".strip()
-    place = max(_START, min(begin + 1, _END - _LETTER * len(words)))
+    place = max(_START, min(begin + 1, _END - _LETTER * max(map(len, lines))))
     parts = [
-        label(
-            words,
-            side(place),
-            top + 17,
-            class_="chart-axis" if is_over else "chart-label",
-            lang=foreign(bar.medication.drug),
+        *(
+            label(
+                line,
+                side(place),
+                top + 17 + _LINE * index,
+                class_="chart-axis" if is_over else "chart-label",
+                lang=foreign(bar.medication.drug),
+            )
+            for index, line in enumerate(lines)
         ),
         *(
             days(across.at(start) + 1, across.at(end + 1) - 1, is_past=today is not None and end < today)
@@ -205,7 +219,7 @@ def _row(
     ]
     if bar.is_open and finish < _END - 4:
         parts.append(
-            path([(side(finish + 3), top + 30), (side(min(finish + 34, _END)), top + 30)], "chart-threshold")
+            path([(side(finish + 3), low + 30), (side(min(finish + 34, _END)), low + 30)], "chart-threshold")
         )
     return element("g", *parts, class_="series-1")
 
