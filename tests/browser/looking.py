@@ -18,7 +18,7 @@ from tests.browser.album import Leaf
 
 Theme = Literal["light", "dark", "forced"]
 _AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-_MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
+MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
 _RULES = {
     "runOnly": {
         "type": "tag",
@@ -131,7 +131,7 @@ class Looker:
     def measure(self, width: int, height: int = 640) -> list[str]:
         """What scrolls sideways, is cut or lies on other words at this size."""
         self.page.set_viewport_size({"width": width, "height": height})
-        return self.page.evaluate(_MEASURE)
+        return self.page.evaluate(MEASURE)
 
     def sideways(self, *widths: int) -> list[str]:
         """At which of these widths the page scrolls sideways, and how wide it is; and words in a column too narrow."""

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from portal.careservice.ids import sample_id
 from tests.browser.conftest import signed_in
 from tests.browser.keys import Keys
+from tests.browser.looking import MEASURE
 from tests.browser.pages import ready
 from tests.support.stack import PortalThread
 from tools.screenshots import speak
@@ -439,6 +440,39 @@ def test_five_medicines_and_their_days_have_the_whole_width(nora: Page, stack: P
     nora.get_by_role("button", name="Add a medicine").click()
     expect(rows).to_have_count(6)
     expect(nora.locator("#medication-5-drug")).to_be_focused()
+
+
+_MARKS_ALONE = r"""() => {
+  const found = [], words = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  for (let node = words.nextNode(); node; node = words.nextNode()) {
+    for (const { index } of node.data.matchAll(/(?<=[\p{L}\p{N})])[.,;:!?](?=\s|$)/gu)) {
+      const [before, mark] = [index - 1, index].map((at) => {
+        const letter = document.createRange();
+        letter.setStart(node, at);
+        letter.setEnd(node, at + 1);
+        return letter.getClientRects()[0];
+      });
+      if (mark && mark.top >= before.bottom) found.push(node.data.slice(0, index + 1));
+    }
+  }
+  return found;
+}"""
+_CUT_FIELDS = """() => [...document.querySelectorAll(".plan-row :is(input[type=text], select):not([name$=instructions])")]
+  .filter((one) => one.offsetWidth && one.scrollWidth > one.clientWidth + 1).map((one) => one.name)"""
+
+
+@pytest.mark.parametrize("width", [768, 1024, 1280])
+def test_names_hours_and_sentences_are_read_in_full(nora: Page, stack: PortalThread, width: int) -> None:
+    nora.set_viewport_size({"width": width, "height": 2400})
+    go(nora, stack, f"/episodes/{EPISODE}")
+    assert not nora.evaluate(_MARKS_ALONE), (
+        "a word just too long for its line leaves its full stop to the next one"
+    )
+    go(nora, stack, PROTOCOL)
+    nora.locator("#medication-0-drug").fill("Choriogonadotropin alfa (Ovitrelle)")
+    nora.locator("#medication-0-time").fill("08:00, 14:00, 20:00")
+    assert not nora.evaluate(_CUT_FIELDS)
+    assert not nora.evaluate(MEASURE)
 
 
 def test_a_faulty_doses_sentence_has_the_rows_width(nora: Page, stack: PortalThread) -> None:
