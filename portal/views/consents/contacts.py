@@ -35,8 +35,8 @@ _MOST = 25
 class Awaited(Value, frozen=True):
     """Somebody whose signature is missing; `number`, `email` and `language` are empty where they aren't known.
 
-    `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read. `has_signed`: they have signed in
-    another role, so that the clinic has to record this one.
+    `lacks` says why there are none: "unknown", or "unread" if what may give them couldn't be read.
+    The clinic stands for who has signed in another role, for it has to record this one.
     """
 
     name: str
@@ -45,7 +45,6 @@ class Awaited(Value, frozen=True):
     email: str = ""
     lacks: str = ""
     language: str = ""
-    has_signed: bool = False
 
 
 @bp.app_template_filter("why_unreachable")
@@ -91,15 +90,17 @@ class Contacts(Value, frozen=True):
         for signer in form.missing_signers:
             is_outside = signer.role not in CLINIC_ROLES and signer not in twice
             number, email, spoken = self._of(form, signer) if is_outside else ("", "", "")
+            name = signer.name or names_of((signer,))
             found.append(
                 Awaited(
-                    name=signer.name or names_of((signer,)),
-                    has_account=signer not in accountless,
+                    name=_("The clinic: %(name)s has signed in another role", name=isolate(name))
+                    if signer in twice
+                    else name,
+                    has_account=signer in twice or signer not in accountless,
                     number=number,
                     email=email,
                     language=spoken,
                     lacks=self._why_unknown(form) if is_outside and not (number or email) else "",
-                    has_signed=signer in twice,
                 )
             )
         return tuple(found)
