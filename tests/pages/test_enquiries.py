@@ -201,6 +201,7 @@ def test_the_kind_of_appointment_stays_when_another_week_or_physician_is_looked_
         (href,) = (one["href"] for one in page.select("#week a") if one.words == link)
         page = colin.get(str(href))
         assert page.select("form input[name=type]")[0]["value"] == "VideoConsultation", link
+        assert "Kind of appointment: Consultation by video" in page.words
     again = page.form("/prospects/Bea/book").submit(status=422)
     assert again.select("form input[name=type]")[0]["value"] == "VideoConsultation"
     odd = colin.get("/prospects/Bea/book?type=Odd")
