@@ -12,6 +12,7 @@ from datetime import timedelta
 from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import requests
@@ -381,3 +382,9 @@ def test_clinics_without_a_certificate_are_ok_and_reported_as_unsealed(
     found = looked((table("riverside"), ""), (table("harbour"), ""))
     assert faults(found) == []
     assert any("copies of consent forms are unsealed" in one.found for one in found)
+
+
+def test_clinics_that_are_left_out_are_a_fault() -> None:
+    settings: Any = SimpleNamespace(tenants=SimpleNamespace(left_out={"a.toml": ["no name"]}))
+    (found,) = check._left_out(settings)
+    assert (found.what, found.is_fault) == ("a.toml", True)

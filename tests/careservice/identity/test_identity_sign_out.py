@@ -78,6 +78,7 @@ def test_a_sign_out_link_without_a_valid_hint_asks_first(server: IdentityServer)
     asked_again = browser.http.post("/connect/endsession", data={**fields, "confirm": "guess"})
     assert asked_again.status_code == 200
     assert '<html lang="es"' in asked_again.text
+    assert end_session(browser, **fields).status_code == 200, "a link signs nobody out"
     assert is_signed_in(browser)
     answer = browser.http.post("/connect/endsession", data=fields)
     assert answer.location == f"{SIGNED_OUT}?state=s"

@@ -13,6 +13,7 @@ from portal.services.consents import LIST_CONSENTS
 from portal.services.consents.forms import ConsentForm
 from portal.services.decoding import PagedResult
 from portal.services.episodes import READ_EPISODE, Episode
+from portal.services.salvage import Lost
 from portal.store import StoreFull, open_store
 from portal.store.sqlite import SqliteStore
 from portal.store.vault import Vault
@@ -59,6 +60,13 @@ def test_an_empty_member_counts_as_given(answers: Answers, empty: Any) -> None:
     assert not is_not_given(answers, "Episode.alerts")
     assert not is_not_given(answers, "EmbryoStorage.holdReason")
     assert is_not_given(answers, "EmbryoStorage.statutoryLimit")
+
+
+def test_a_member_that_could_not_be_read_counts_as_one_that_did_not_come(answers: Answers) -> None:
+    body = {**EMPTY, "alerts": "?", "outcome": None}
+    lost = (Lost("Episode.alerts", "$.alerts"),)
+    answers.of("riverside").decoded(READ_EPISODE, lambda: body, Episode, has_unknown=False, lost=lost)
+    assert is_not_given(answers, "Episode.alerts") and not is_not_given(answers, "Episode.outcome")
 
 
 def test_a_member_that_came_once_counts_as_given(answers: Answers) -> None:
