@@ -301,6 +301,7 @@ def test_a_token_endpoint_without_a_usable_answer_is_a_fault(
     [
         (ok(b"{}"), "answers 200 to a call without a token. It must refuse such a call"),
         (b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", "doesn't follow redirects"),
+        (b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", "base_url must be the address"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "base_url must be the address"),
         (b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "See the API's log"),
         (None, "no answer (empty reply)"),

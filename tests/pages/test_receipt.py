@@ -41,6 +41,12 @@ def test_ones_own_signature_stands_first_then_they_stand_by_time(
     assert [one.words.split()[0] for one in page.select(".signature h3")] == names.split()
 
 
+def test_a_receipt_of_one_of_two_signatures_says_so(visitor: SignIn, fake_api: FakeApi) -> None:
+    form = replace(FORM, status=ConsentStatus.PARTIALLY_SIGNED, signatures=(AMELIAS,))
+    fake_api.gives(READ_CONSENT, form)
+    assert "Signed so far: 1 of 2." in visitor("nora", "nurse").get("/consents/c-1/receipt").words
+
+
 OURS = content_hash(SIGNED)
 
 

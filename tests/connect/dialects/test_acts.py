@@ -67,6 +67,7 @@ def test_acts_are_printed_in_the_words_of_the_api_without_its_secret(
     sent = json.loads(protocol[2])["Payload"]
     assert sent["StartDate"] == "25.11.2026"
     assert sent["PatientId"] == 1001
+    assert not {"PatientName", "CreationTime", "LastModifierId"} & sent.keys(), "only the API sets them"
     assert sent["Medications"][0]["Dose"] == "0,25"
     assert sent["Medications"][0]["Times"] == ["20:30"]
     form = json.loads(by_call["POST /v3/api/care/consent-forms"][1])["Payload"]
