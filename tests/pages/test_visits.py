@@ -11,8 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from portal.services.cases import CareStatus
-from portal.services.episodes import READ_EPISODE, Appointment, Episode
+from portal.services.episodes import READ_EPISODE, Appointment, Episode, EpisodeStage
 from portal.services.patients import Patient
+from portal.services.protocols import ProtocolType
 from portal.web import added_visits
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.visitor import SignIn, Visitor
@@ -22,11 +23,10 @@ SCAN = Appointment(id="a-1", kind="MonitoringScan", start=SOON, location="Quaysi
 ELSEWHERE = Appointment(id="a-2", kind="Talk", start=SOON, location="Hilltop", status="Cancelled")
 
 
-def shows(fake_api: FakeApi, *visits: Appointment) -> None:
+def shows(fake_api: FakeApi, *visits: Appointment, **members: Any) -> None:
     patient = Patient(id="amelia", first_name="Amelia")
-    fake_api.gives(
-        READ_EPISODE, Episode(id="e-1", status=CareStatus.ACTIVE, patient=patient, appointments=visits)
-    )
+    episode = Episode(id="e-1", status=CareStatus.ACTIVE, patient=patient, appointments=visits, **members)
+    fake_api.gives(READ_EPISODE, episode)
 
 
 def events(visitor: Visitor) -> list[Any]:
@@ -72,6 +72,18 @@ def test_an_unconfirmed_visit_is_told_as_such_everywhere(
         page = person.get(path).words
         assert "10:00" in page
         assert ("To be confirmed" in page) is is_told
+
+
+def test_a_step_to_come_says_that_its_visit_is_to_be_confirmed(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
+) -> None:
+    at("25 08:00")
+    visit = replace(
+        SCAN, kind="EggCollection", start=datetime(2026, 11, 27, 10, tzinfo=ZONE), status="Rescheduled"
+    )
+    shows(fake_api, visit, type=ProtocolType.ANTAGONIST, stage=EpisodeStage.STIMULATION)
+    steps = [step.words for step in visitor("amelia").get("/episodes/e-1/timeline").select(".steps li")]
+    assert ["To be confirmed" in step for step in steps if "10:00" in step] == [True]
 
 
 @pytest.mark.parametrize(
