@@ -370,6 +370,7 @@ def test_where_it_is_required_one_is_added_first_and_the_way_leads_back(signing:
     assert not page.select("input[name=signature]")
     page = page.follow("Add a passkey")
     assert page.words.count("You have no passkey for signing here yet.") == 1
+    assert [str(link["href"]) for link in page.select("a.back")] == ["/consents/k-1/sign"]
     made = signing.passkey.created(options_of(page))
     page = page.form("/me/passkeys").submit(credential=made)
     assert page.heading == "Sign this form", "what was ticked is kept"

@@ -135,6 +135,14 @@ def test_a_record_written_in_any_dialect_reads_back_the_same(data: st.DataObject
         assert read.items == (record,)
 
 
+@pytest.mark.parametrize(
+    ("name", "camel", "snake"),
+    [("line2", "line2", "line2"), ("Line_2_of", "line2Of", "line2_of"), ("7", "7", "7")],
+)
+def test_a_number_belongs_to_the_word_before_it_if_there_is_one(name: str, camel: str, snake: str) -> None:
+    assert (STYLES["camelCase"](name), STYLES["snake_case"](name)) == (camel, snake)
+
+
 FOREIGN = Dialect(
     parse_dialect(
         '[envelopes]\nanswers = ["data"]\n[lists]\ntotal = "meta.total"\n[times]\ninstants = "epoch_ms"\n'
