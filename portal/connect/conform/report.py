@@ -61,7 +61,7 @@ class Report(Value, frozen=True):
         endpoints = [
             {
                 "endpoint": verdict.endpoint,
-                "verdict": _word(verdict).strip().lower(),
+                "verdict": _word(verdict).lower(),
                 "notTried": verdict.not_tried or None,
                 "statuses": dict(verdict.statuses),
                 "decodedStrictly": verdict.strictly,
@@ -96,7 +96,7 @@ class Report(Value, frozen=True):
             Markup(
                 "<tr data-verdict='{}'><th scope='row'><code>{}</code></th><td>{}</td><td>{}</td></tr>"
             ).format(
-                _word(verdict).strip().lower(),
+                _word(verdict).lower(),
                 verdict.endpoint,
                 _summary(verdict),
                 Markup().join(Markup("<p>{}</p>").format(line) for line in self._details(verdict)),
