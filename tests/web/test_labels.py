@@ -30,6 +30,8 @@ def test_a_vitrified_embryo_is_warmed_and_a_slowly_frozen_one_thawed(method: str
         ("PO", "By mouth"),
         ("p.v.", "Vaginally"),
         ("IT", "IT"),
+        ("IVIG", "IVIG"),
+        ("BUCCAL", "Buccal"),
         ("BuccalTablet", "Buccal tablet"),
     ],
 )

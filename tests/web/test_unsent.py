@@ -8,6 +8,7 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
+from flask import Flask, Response
 
 from portal.careservice.ids import sample_id
 from portal.web import csrf, unsent
@@ -363,3 +364,16 @@ def test_text_typed_for_one_patient_is_not_in_the_form_of_another(
     again = visitor.get(page + EPISODE)
     assert NOTICE in again.words
     assert held(form_of(again, action), field) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("status", "forgets"), [(303, True), (422, True), (499, True), (500, False), (503, False)]
+)
+def test_what_was_typed_still_waits_after_a_failure_of_ours(
+    monkeypatch: pytest.MonkeyPatch, status: int, forgets: bool
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(unsent, "was_waiting", lambda: asked.append(status))
+    with Flask(__name__).test_request_context():
+        unsent._forget_sent(Response(status=status))
+    assert bool(asked) is forgets
