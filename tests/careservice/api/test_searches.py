@@ -59,6 +59,7 @@ def test_every_search_query_is_limited_to_the_clinic(clinic: Clinic, who: str, p
     for statement in found:
         read = SEARCHED & set(re.findall(r"(?:FROM|JOIN) (\w+)", statement))
         assert read and all(f"{table}.tenant_id = " in statement for table in read), statement
+        assert statement.count("LIKE ") == statement.count(" ESCAPE "), "what is typed holds no wildcards"
 
 
 def test_each_message_has_the_clinic_of_its_conversation(clinic: Clinic) -> None:
