@@ -96,6 +96,7 @@ class AsPatient(Value, frozen=True):
             documents=Documents() if has_reports else episode.documents,
             consent_forms=tuple(form for form in episode.consent_forms if form.id in seen),
             conversation_ids=(),
+            steps_withdrawn=frozenset(),
         )
 
     def sees_form(self, form: ConsentForm) -> bool:

@@ -24,6 +24,7 @@ from portal.services.client import Care
 from portal.services.consents.forms import (
     ONE_PERSON_KINDS,
     OPEN_STATUSES,
+    STEPS_REST_ON,
     TREATMENT_RESTS_ON,
     ConsentForm,
     ConsentKind,
@@ -298,6 +299,8 @@ class Episode(Timed, frozen=True, kw_only=True):
     ] = ()
     alerts: Annotated[tuple[Alert, ...], "warnings; without it, none are shown"] = ()
     signed_anew: frozenset[str] = field(default=frozenset(), name="(portal) signedAnew")
+    steps_withdrawn: frozenset[str] = field(default=frozenset(), name="(portal) stepsWithdrawn")
+    """The forms on which single steps rest (`STEPS_REST_ON`) and that were withdrawn, not declined; read for staff alone."""
 
     @property
     def patient_ref(self) -> PatientRef:
@@ -362,20 +365,28 @@ class Episode(Timed, frozen=True, kw_only=True):
     def withdrawn(self) -> tuple[ConsentBrief, ...]:
         """The forms that a treatment under way rests on and that were withdrawn or declined.
 
-        None is told any longer once it was signed anew: a treatment form, once one of its title is signed; storage and
-        parenthood are one form for each person, so that these are read to see whose they are (`signed_anew`).
+        None is told any longer once it was signed anew: one of a kind of which there is one form for both, once one of its title is
+        signed; storage and parenthood are one form for each person, so that these are read to see whose they are (`signed_anew`).
         """
         if self.is_ended:
             return ()
         signed = {form.subject for form in self.consent_forms if form.status == ConsentStatus.SIGNED}
         return tuple(
             form
-            for form in self.consent_forms
-            if form.status == ConsentStatus.REVOKED
-            and form.kind in TREATMENT_RESTS_ON
-            and not (form.kind == ConsentKind.TREATMENT and form.subject in signed)
+            for form in self._revoked
+            if (form.kind in TREATMENT_RESTS_ON or form.id in self.steps_withdrawn)
+            and not (form.kind not in ONE_PERSON_KINDS and form.subject in signed)
             and form.id not in self.signed_anew
         )
+
+    @property
+    def steps_ended(self) -> tuple[ConsentBrief, ...]:
+        """The forms on which single steps of a treatment under way rest and that were withdrawn or declined."""
+        return () if self.is_ended else tuple(form for form in self._revoked if form.kind in STEPS_REST_ON)
+
+    @property
+    def _revoked(self) -> tuple[ConsentBrief, ...]:
+        return tuple(form for form in self.consent_forms if form.status == ConsentStatus.REVOKED)
 
     def owner_of(self, record: EmbryoStorage | Protocol) -> Patient | None:
         """Whose embryo or plan it is: a treatment may use the partner's. None if its record names neither of the two."""
@@ -449,29 +460,32 @@ def read_with_accounts(care: Care, episode_id: str) -> Episode:
 
 def _with_withdrawals_read(care: Care, episode: Episode) -> Episode:
     """The episode without the forms that the clinic ended before anybody had signed, for nobody withdrew those, and with those
-    known that one person has signed anew.
+    known that one person has signed anew, and to staff those of single steps that were withdrawn.
 
-    Its briefs tell neither, so that each that counts as withdrawn or may be expired is read, with what may be in its place.
+    Its briefs tell none of it, so that each that counts as withdrawn or may be expired is read, with what may be in its place.
     """
-    withdrawn = episode.withdrawn
+    withdrawn, steps = episode.withdrawn, () if care.by_patient else episode.steps_ended
     kinds = ONE_PERSON_KINDS.intersection(form.kind for form in withdrawn)
     signed = [
         form for form in episode.consent_forms if form.status == ConsentStatus.SIGNED and form.kind in kinds
     ]
-    asked = dict.fromkeys(form.id for form in (*withdrawn, *signed, *episode.in_doubt))
+    asked = dict.fromkeys(form.id for form in (*withdrawn, *steps, *signed, *episode.in_doubt))
     found = gather_all([partial(consents.get_consent, care, id_) for id_ in asked])
     read = [form for form in map(known, found) if form]
     cancelled = {form.id for form in read if form.is_cancelled}
     anew = {form.id for form in read if any(consents.is_signed_anew(form, other) for other in read)}
     of_one = {form.id: form.patients_side for form in read if form.kind in ONE_PERSON_KINDS}
-    if not cancelled and not anew and not of_one:
+    ended = {form.id for form in steps} - {form.id for form in read if not form.is_withdrawn}
+    if not (cancelled or anew or of_one or ended):
         return episode
     forms = tuple(
         replace(form, signers=of_one.get(form.id, ()))
         for form in episode.consent_forms
         if form.id not in cancelled
     )
-    return replace(episode, consent_forms=forms, signed_anew=frozenset(anew))
+    return replace(
+        episode, consent_forms=forms, signed_anew=frozenset(anew), steps_withdrawn=frozenset(ended)
+    )
 
 
 def episode_ids(

@@ -203,6 +203,25 @@ def test_a_form_that_the_clinic_cancelled_was_withdrawn_by_nobody(
         assert ("Consent withdrawn or declined" in visitor("amelia").get(page).words) == is_signed
 
 
+@pytest.mark.parametrize(("who", "role"), [("amelia", "patient"), ("nora", "nurse")])
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_a_consent_to_a_single_step_is_told_to_staff_once_it_was_withdrawn_not_declined(
+    visitor: SignIn, fake_api: FakeApi, who: str, role: str, is_signed: bool
+) -> None:
+    form = consent(
+        *[AMELIA] * is_signed,
+        title="PGT-A",
+        kind=ConsentKind.GENETIC_TESTING,
+        status=ConsentStatus.REVOKED,
+        revoked_by_id="amelia",
+    )
+    brief = ConsentBrief(id=form.id, title=form.title, kind=form.kind, status=form.status)
+    shows(fake_api, episode(None, consent_forms=(brief,)))
+    fake_api.gives(READ_CONSENT, form)
+    words = visitor(who, role).get("/episodes/e-1").words
+    assert ("Consent withdrawn or declined PGT-A" in words) is (is_signed and who == "nora")
+
+
 @pytest.mark.parametrize(
     ("anew", "is_told"),
     [
