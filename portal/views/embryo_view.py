@@ -112,10 +112,10 @@ class EmbryoView(Value, frozen=True):
         embryo = self.embryo
         return [
             _storage_date(
-                _("You agreed to storage until"),
-                _(
-                    "Until then your signed consent lets the clinic keep it. You can renew it with a new form."
-                ),
+                _("Storage agreed until"),
+                ""
+                if embryo.is_held_by_patient
+                else _("Until then the signed consent lets the clinic keep it. A new form can renew it."),
                 embryo.storage_consented_until,
                 "EmbryoStorage.storageConsentedUntil",
                 near_days=renewal_window(),
@@ -222,7 +222,7 @@ def next_date(views: Iterable[EmbryoView]) -> str:
     named = {"day": long_date(on), "code": isolate(code)}
     match which:
         case 0:
-            return _("Next date: %(day)s, your consent for %(code)s.", **named)
+            return _("Next date: %(day)s, the consent for %(code)s.", **named)
         case 1:
             return _("Next date: %(day)s, payment for %(code)s.", **named)
         case _:

@@ -167,6 +167,6 @@ def _medications() -> list[Medication]:
 def _storage_dates(day: date) -> list[DatedBar]:
     return [
         DatedBar("Storage is paid until", day + timedelta(days=200)),
-        DatedBar("You agreed to storage until", day + timedelta(days=3600)),
+        DatedBar("Storage agreed until", day + timedelta(days=3600)),
         DatedBar("The law allows storage until", day + timedelta(days=20000)),
     ]

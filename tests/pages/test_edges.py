@@ -143,7 +143,7 @@ def test_which_lists_of_the_store_room_a_date_puts_an_embryo_in(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("storage_consented_until", "your consent for"),
+        ("storage_consented_until", "the consent for"),
         ("storage_expires_at", "payment for"),
         ("statutory_limit", "the legal limit of"),
     ],

@@ -153,6 +153,20 @@ def test_the_inventory_has_an_embryo_under_nobody_elses_name(owner: str, name: s
     assert (kept.patient_id, kept.view.owner_name, kept.view.record_number) == (owner, name, number)
 
 
+@pytest.mark.parametrize("who", ["amelia", "daniel"])
+@pytest.mark.parametrize("reason", ["Consent withdrawn", ""])
+def test_no_consent_is_said_to_stand_that_was_withdrawn_nor_to_be_the_readers_own(
+    visitor: SignIn, fake_api: FakeApi, who: str, reason: str
+) -> None:
+    held = {"status": EmbryoStatus.ON_HOLD, "hold_reason": reason} if reason else {}
+    stored = replace(EMBRYO, patient_id="p-1", storage_consented_until=date(2035, 3, 3), **held)
+    fake_api.gives(READ_EPISODE, replace(EPISODE, embryos=(stored,)))
+    words = visitor(who).get("/storage/s-1?episode=e-1").words
+    assert "Storage agreed until 3 March 2035" in words
+    assert ("lets the clinic keep it" in words) is (not reason)
+    assert "You agreed" not in words and "your signed consent" not in words
+
+
 @pytest.mark.parametrize("status", [EmbryoStatus.STORED, EmbryoStatus.THAWED])
 def test_taking_a_decision_back_promises_no_frozen_embryo(
     visitor: SignIn, fake_api: FakeApi, status: EmbryoStatus
