@@ -50,6 +50,8 @@ def test_an_embryo_stands_with_the_record_number_of_whose_it_is(
     assert heading.replace("\N{NO-BREAK SPACE}", " ").startswith(f"Embryo {code}")
     listed = elif_.get("/episodes/e-1/embryos").select("tbody th a")
     assert listed[0].text_content() == code
+    overview = elif_.get("/patients/p-1?episode=e-1").select("a[href^='/storage/s-1'] .link-title")
+    assert code in [link.words for link in overview]
     tested = elif_.get("/pgt-results/g-1").select("tbody th")
     assert [one.words for one in tested] == [code, code.replace("AH-1", "AH-2")]
 
