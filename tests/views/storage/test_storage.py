@@ -63,10 +63,6 @@ def test_another_patients_embryo_is_not_found(portal: PortalThread, path: str) -
         assert len(page.words) == len(unknown.words)
 
 
-def test_someone_without_a_stored_embryo_is_told_what_the_portal_knows(portal: PortalThread) -> None:
-    assert "Your record here shows no stored embryo." in portal.sign_in("amelia").get("/storage").words
-
-
 # ── what patients decide ────────────────────────────────────────────────────────────────────────────────
 
 
