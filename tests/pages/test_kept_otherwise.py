@@ -24,7 +24,7 @@ from portal.services.protocols import CREATE_PROTOCOL, READ_PROTOCOL, UPDATE_PRO
 from tests.pages.test_patient_banner import EPISODE, FORM, PLAN
 from tests.support.fake_api import FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 from tests.views.protocols.plans import press, row
 
 DAILY = Medication(
@@ -45,7 +45,7 @@ ONLY_SOME = "It is saved, but the clinic’s system changed or left out: {}. Ple
     ],
 )
 def test_what_is_saved_is_compared_with_what_was_typed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, answered: Any, kept: Any, said: str
+    visitor: SignIn, fake_api: FakeApi, answered: Any, kept: Any, said: str
 ) -> None:
     def now(_query: object) -> object:
         is_written = any(call.row is UPDATE_PROTOCOL for call in fake_api.calls)
@@ -62,7 +62,7 @@ def test_what_is_saved_is_compared_with_what_was_typed(
 
 @pytest.mark.parametrize("event", ["protocol.status", "protocol.update"])
 def test_an_act_over_an_earlier_version_is_noted_as_a_conflict(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, in_process: InProcess, event: str
+    visitor: SignIn, fake_api: FakeApi, in_process: InProcess, event: str
 ) -> None:
     is_edit = event == "protocol.update"
     fake_api.gives(READ_EPISODE, EPISODE)
@@ -78,9 +78,7 @@ def test_an_act_over_an_earlier_version_is_noted_as_a_conflict(
     assert not fake_api.sent(UPDATE_PROTOCOL)
 
 
-def test_what_is_created_is_compared_with_what_was_typed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_what_is_created_is_compared_with_what_was_typed(visitor: SignIn, fake_api: FakeApi) -> None:
     fake_api.gives(READ_EPISODE, EPISODE)
     fake_api.gives(CREATE_PROTOCOL, replace(BEFORE, id="f-2", name="New"))
     fake_api.gives(READ_PROTOCOL, replace(BEFORE, id="f-2", name="New"))
@@ -94,87 +92,84 @@ def test_what_is_created_is_compared_with_what_was_typed(
     assert toast.words == ONLY_SOME.format("Status; Medication: Estradiol")
 
 
+SENT = "The form was sent to its signers."
+
+
+def told_of_a_sent_form(
+    visitor: SignIn,
+    fake_api: FakeApi,
+    start: str,
+    keep: Callable[[dict[str, Any]], dict[str, Any]],
+    **typed: str,
+) -> str:
+    """What is said once a form is sent that begins at `/consents/new` so, and of what was sent this is kept."""
+
+    def kept(_query: object) -> object:
+        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+        return {"id": "c-2", "status": "Pending", **keep(sent)}
+
+    fake_api.gives(READ_EPISODE, EPISODE)
+    fake_api.computes(CREATE_CONSENT, kept)
+    page = visitor("nora", "nurse").get(f"/consents/new?{start}")
+    preview = page.form("/consents/new/fill").submit(**typed)
+    fake_api.computes(READ_CONSENT, kept)
+    (toast,) = preview.form("/consents/new").submit().select(".toast p")
+    return toast.words
+
+
 @pytest.mark.parametrize(
     ("left_out", "said"),
     [
-        ({}, "The form was sent to its signers."),
+        ({}, SENT),
         ({"episodeId": None, "requiredSigners": []}, ONLY_SOME.format("Treatment; Signers")),
         ({"body": None, "version": "0"}, ONLY_SOME.format("Version; Text")),
-        ({"partnerId": None, "language": None}, "The form was sent to its signers."),
+        ({"partnerId": None, "language": None}, SENT),
         ({"partnerId": "p-9", "language": "es"}, ONLY_SOME.format("Partner; Language of the text")),
         ({"caseId": "k-9", "language": "EN-gb"}, ONLY_SOME.format("Case")),
     ],
 )
 def test_a_form_that_is_sent_is_compared_with_what_was_filled_in(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, left_out: dict[str, object], said: str
+    visitor: SignIn, fake_api: FakeApi, left_out: dict[str, object], said: str
 ) -> None:
-    def kept(_query: object) -> object:
-        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
-        return {**sent, "id": "c-2", "status": "Pending", **left_out}
-
-    fake_api.gives(READ_EPISODE, EPISODE)
-    fake_api.computes(CREATE_CONSENT, kept)
-    page = visitor("nora", "nurse").get("/consents/new?template=treatment&episode=e-1")
-    preview = page.form("/consents/new/fill").submit(version="7", **{"signer-2": "nora"})
-    fake_api.computes(READ_CONSENT, kept)
-    (toast,) = preview.form("/consents/new").submit().select(".toast p")
-    assert toast.words == said
+    typed = {"version": "7", "signer-2": "nora"}
+    start = "template=treatment&episode=e-1"
+    told = told_of_a_sent_form(visitor, fake_api, start, lambda sent: sent | left_out, **typed)
+    assert told == said
 
 
-def test_whatever_is_lost_of_a_form_that_is_sent_is_told(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
-    def kept(_query: object) -> object:
-        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+def test_whatever_is_lost_of_a_form_that_is_sent_is_told(visitor: SignIn, fake_api: FakeApi) -> None:
+    def keep(sent: dict[str, Any]) -> dict[str, Any]:
         signers = [{**signer, "personId": "somebody"} for signer in sent["requiredSigners"]]
         body = [{**clause, "text": "As told"} for clause in sent["body"]]
-        form = {"id": "c-2", "title": "Decision", "status": "Pending"}
-        return {**form, "requiredSigners": signers, "body": body}
+        return {"title": "Decision", "requiredSigners": signers, "body": body}
 
-    fake_api.gives(READ_EPISODE, EPISODE)
-    fake_api.computes(CREATE_CONSENT, kept)
-    page = visitor("nora", "nurse").get("/consents/new?template=disposition&episode=e-1")
     typed = {"embryo": "s-1", "disposition": "Discard", "procedure_date": "2100-01-01", "signer-2": "nora"}
-    preview = page.form("/consents/new/fill").submit(**typed)
-    fake_api.computes(READ_CONSENT, kept)
-    (toast,) = preview.form("/consents/new").submit().select(".toast p")
+    told = told_of_a_sent_form(visitor, fake_api, "template=disposition&episode=e-1", keep, **typed)
     lost = "Title; Kind; Version; Treatment; Embryos; Disposition; Procedure; Signers; Text; Statements"
-    assert toast.words == ONLY_SOME.format(f"{lost}; Can be signed until")
+    assert told == ONLY_SOME.format(f"{lost}; Can be signed until")
 
 
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        (lambda order: order * 10, "The form was sent to its signers."),
+        (lambda order: order * 10, SENT),
         (lambda order: 9 - order, ONLY_SOME.format("Signing order")),
         (lambda _order: 0, ONLY_SOME.format("Signing order")),
     ],
     ids=["numbered otherwise", "the other way round", "all at once"],
 )
 def test_who_signs_before_whom_is_compared(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, place: Callable[[int], int], said: str
+    visitor: SignIn, fake_api: FakeApi, place: Callable[[int], int], said: str
 ) -> None:
-    def kept(_query: object) -> object:
-        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
+    def keep(sent: dict[str, Any]) -> dict[str, Any]:
         signers = [{**signer, "order": place(signer["order"])} for signer in sent["requiredSigners"]]
-        return {**sent, "id": "c-2", "status": "Pending", "requiredSigners": signers}
+        return sent | {"requiredSigners": signers}
 
-    fake_api.gives(READ_EPISODE, EPISODE)
-    fake_api.computes(CREATE_CONSENT, kept)
-    page = visitor("nora", "nurse").get("/consents/new?template=genetic-testing&episode=e-1")
-    preview = page.form("/consents/new/fill").submit(**{"signer-2": "nora"})
-    fake_api.computes(READ_CONSENT, kept)
-    (toast,) = preview.form("/consents/new").submit().select(".toast p")
-    assert toast.words == said
+    start = "template=genetic-testing&episode=e-1"
+    assert told_of_a_sent_form(visitor, fake_api, start, keep, **{"signer-2": "nora"}) == said
 
 
-def test_that_a_copy_replaces_nothing_after_all_is_told(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
-    def kept(_query: object) -> object:
-        (sent,) = (call.body for call in fake_api.calls if call.row is CREATE_CONSENT)
-        return {**sent, "id": "c-2", "status": "Pending", "supersedesId": None, "signingOrder": "Any"}
-
+def test_that_a_copy_replaces_nothing_after_all_is_told(visitor: SignIn, fake_api: FakeApi) -> None:
     own = Signer(role=SignerRole.PATIENT, person_id="p-1", name="Amelia Hart", order=1)
     old = replace(
         FORM,
@@ -183,14 +178,10 @@ def test_that_a_copy_replaces_nothing_after_all_is_told(
         signing_order=SigningOrder.SEQUENTIAL,
         required_signers=(own,),
     )
-    fake_api.gives(READ_EPISODE, EPISODE)
     fake_api.gives(READ_CONSENT, old)
-    fake_api.computes(CREATE_CONSENT, kept)
-    page = visitor("nora", "nurse").get("/consents/new?copy=c-1")
-    preview = page.form("/consents/new/fill").submit(replaces="c-1")
-    fake_api.computes(READ_CONSENT, kept)
-    (toast,) = preview.form("/consents/new").submit().select(".toast p")
-    assert toast.words == ONLY_SOME.format("Earlier version; Signing order")
+    lost = {"supersedesId": None, "signingOrder": "Any"}
+    told = told_of_a_sent_form(visitor, fake_api, "copy=c-1", lambda sent: sent | lost, replaces="c-1")
+    assert told == ONLY_SOME.format("Earlier version; Signing order")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +206,7 @@ def test_that_a_copy_replaces_nothing_after_all_is_told(
     ],
 )
 def test_an_error_with_a_successful_status_is_no_success(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, answer: Any, heading: str, said: str
+    visitor: SignIn, fake_api: FakeApi, answer: Any, heading: str, said: str
 ) -> None:
     fake_api.gives(DELETE_EMR_ENDPOINT, answer)
     form = visitor("ada", "admin").get("/emr-endpoints/m-1/remove").form("/emr-endpoints/m-1/remove")
@@ -224,9 +215,7 @@ def test_an_error_with_a_successful_status_is_no_success(
     assert said in page.words
 
 
-def test_hours_that_come_back_with_seconds_are_as_they_were_typed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_hours_that_come_back_with_seconds_are_as_they_were_typed(visitor: SignIn, fake_api: FakeApi) -> None:
     before = NotificationSettings(
         quiet_hours=QuietHours(start="22:00:00", end="06:30:00", time_zone="Europe/London"),
         language="es-MX",
@@ -244,7 +233,7 @@ def test_hours_that_come_back_with_seconds_are_as_they_were_typed(
 
 
 def test_hours_that_the_form_would_refuse_keep_nobody_from_changing_something_else(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
+    visitor: SignIn, fake_api: FakeApi
 ) -> None:
     hours = QuietHours(start="22:00", end="22:00", time_zone="Quayside time")
     held = NotificationSettings(quiet_hours=hours, language="en", concurrency_stamp="1")
@@ -257,9 +246,7 @@ def test_hours_that_the_form_would_refuse_keep_nobody_from_changing_something_el
     assert sent.body["quietHours"] == {"start": "22:00", "end": "22:00", "timeZone": "Quayside time"}
 
 
-def test_a_location_that_only_some_name_is_offered_once(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_a_location_that_only_some_name_is_offered_once(visitor: SignIn, fake_api: FakeApi) -> None:
     places = ((1, None), (1, "Quayside"), (2, "Annexe"), (1, "Quayside "))
     people = [
         Physician(id=str(number), name="Dr Ng", location_id=f"l-{place}", location_name=name)
