@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Participant
 from portal.services.notifications import LIST_NOTIFICATIONS, Notification
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 DOCTOR = Participant(id="victor", name="Dr Victor", role="physician")
 AMELIA = Participant(id="amelia", name="Amelia Hart", role="Patient")
@@ -15,9 +13,7 @@ NURSE = Participant(id="nora", name="Nora", role="nurse")
 TALK = Conversation(id="t-1", subject="Your results", participants=(DOCTOR, AMELIA, NURSE))
 
 
-def test_staff_are_told_of_the_patient_before_their_colleagues(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_staff_are_told_of_the_patient_before_their_colleagues(visitor: SignIn, fake_api: FakeApi) -> None:
     told = Notification(id="n-1", type="MessageReceived", title="A message", entity_type="Conversation", entity_id="t-1")  # fmt: skip
     fake_api.gives(LIST_CONVERSATIONS, [TALK])
     fake_api.gives(LIST_NOTIFICATIONS, [told])
@@ -28,9 +24,7 @@ def test_staff_are_told_of_the_patient_before_their_colleagues(
     assert "Amelia Hart" in nora.get("/find").select("#found .hits .hit-main")[0].words
 
 
-def test_a_patient_is_told_of_the_clinics_people_in_their_order(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_a_patient_is_told_of_the_clinics_people_in_their_order(visitor: SignIn, fake_api: FakeApi) -> None:
     partner = Participant(id="daniel", name="Daniel Hart", role="Patient")
     fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t-1", participants=(DOCTOR, AMELIA, partner))])
     assert "Dr Victor, Daniel Hart" in visitor("amelia").get("/conversations").words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 
 import pytest
@@ -17,7 +16,7 @@ from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS
 from portal.views.known_search import is_place
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 
 AYSE = Patient(
     id="p-12",
@@ -30,7 +29,7 @@ AYSE = Patient(
 
 
 @pytest.fixture
-def nora(visitor: Callable[..., Visitor], fake_api: FakeApi) -> Visitor:
+def nora(visitor: SignIn, fake_api: FakeApi) -> Visitor:
     """A nurse who has read Ayşe's treatment alone."""
     for row in (LIST_CONSENTS, LIST_CONVERSATIONS, LIST_PROTOCOLS, LIST_NOTIFICATIONS):
         fake_api.gives(row, [])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from portal.services.conversations import LIST_CONVERSATIONS, Conversation, Message
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 
 @pytest.mark.parametrize(
@@ -16,7 +14,7 @@ from tests.support.visitor import Visitor
     [(100, 0, [50, 50]), (120, 0, [50, 50, 20]), (120, 70, [70, 50]), (260, 250, [200, 50, 10])],
 )
 def test_each_message_stands_on_one_part(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, count: int, unread: int, parts: list[int]
+    visitor: SignIn, fake_api: FakeApi, count: int, unread: int, parts: list[int]
 ) -> None:
     messages = tuple(Message(id=f"m-{number}", body="x") for number in range(count))
     fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t-1", unread_count=unread, messages=messages)])

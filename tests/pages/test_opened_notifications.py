@@ -41,7 +41,7 @@ def test_the_code_that_confirms_a_contact_detail_is_read_in_the_list(
 
 @pytest.mark.parametrize("is_readable", [True, False])
 def test_one_that_cannot_be_opened_stays_unread(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, is_readable: bool
+    visitor: SignIn, fake_api: FakeApi, is_readable: bool
 ) -> None:
     amelia = visitor("amelia")
     id_ = samples(LIST_NOTIFICATIONS)["items"][0]["id"]

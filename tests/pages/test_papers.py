@@ -16,7 +16,7 @@ from portal.services.patients import Patient
 from portal.services.protocols import ProtocolStatus
 from tests.pages.test_tonight import PLAN, episode, shows
 from tests.support.fake_api import ZONE, FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,7 @@ from tests.support.visitor import Visitor
     [("amelia", "My visits", "My medicines"), ("daniel", "Millie’s visits", "Millie’s medicines")],
 )
 def test_a_partner_reads_whose_medicines_and_visits_they_are(
-    visitor: Callable[..., Visitor],
-    fake_api: FakeApi,
-    at: Callable[[str], None],
-    sub: str,
-    visits: str,
-    medicines: str,
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], sub: str, visits: str, medicines: str
 ) -> None:
     scan = Appointment(id="a-1", kind="Scan", start=datetime(2026, 11, 26, 9, tzinfo=ZONE))
     daniel = Patient(id="daniel-patient", user_id="daniel", first_name="Daniel")
@@ -42,7 +37,7 @@ def test_a_partner_reads_whose_medicines_and_visits_they_are(
 
 
 def test_no_paper_is_made_of_a_plan_that_isnt_followed_or_of_a_form_that_waits(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, at: Callable[[str], None]
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None]
 ) -> None:
     at("25 12:00")
     shows(fake_api, episode(replace(PLAN, status=ProtocolStatus.ON_HOLD)))
@@ -65,11 +60,7 @@ LETTER = Message(id="m-1", attachments=(Attachment(file_id="f-1", name="Letter.p
     ],
 )
 def test_a_file_is_listed_unless_the_patients_side_sent_it(
-    visitor: Callable[..., Visitor],
-    fake_api: FakeApi,
-    side: MessageSide | None,
-    sender: str | None,
-    is_listed: bool,
+    visitor: SignIn, fake_api: FakeApi, side: MessageSide | None, sender: str | None, is_listed: bool
 ) -> None:
     letter = replace(LETTER, side=side, sender_id=sender)
     fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t-1", messages=(letter,))])
@@ -78,7 +69,7 @@ def test_a_file_is_listed_unless_the_patients_side_sent_it(
 
 @pytest.mark.parametrize("count", [49, 50])
 def test_a_conversation_may_have_older_files_than_its_newest_fifty_messages(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, count: int
+    visitor: SignIn, fake_api: FakeApi, count: int
 ) -> None:
     messages = tuple(Message(id=f"m-{number}") for number in range(count))
     fake_api.gives(LIST_CONVERSATIONS, [Conversation(id="t-1", messages=messages)])

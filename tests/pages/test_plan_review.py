@@ -27,7 +27,7 @@ from portal.views.protocols.rows import MedicationRow
 from tests.pages.test_patient_banner import EPISODE, PLAN
 from tests.support.fake_api import ZONE, FakeApi
 from tests.support.in_process import InProcess
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 from tests.views.protocols.plans import form_of
 
 EVENING = MedicationRow(drug="rFSH", dose="225", unit="IU", start_day="1", end_day="9", time="19:00")
@@ -102,7 +102,7 @@ def test_a_new_dose_of_a_medicine_without_an_end_changes_no_day_gone_by(
 
 @pytest.mark.parametrize("status", [200, 503, 404])
 def test_the_review_of_a_trigger_says_where_its_treatment_cannot_be_read(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, status: int
+    visitor: SignIn, fake_api: FakeApi, status: int
 ) -> None:
     trigger = Medication(
         id="t", drug="hCG", drug_class="Trigger", dose=250, unit="µg", route="Subcutaneous", start_day=11,
@@ -120,7 +120,7 @@ def test_the_review_of_a_trigger_says_where_its_treatment_cannot_be_read(
 
 
 def test_a_trigger_is_timed_for_the_collection_after_the_day_one_that_is_typed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
+    visitor: SignIn, fake_api: FakeApi
 ) -> None:
     trigger = Medication(
         id="t", drug="hCG", drug_class="Trigger", dose=250, unit="µg", route="Subcutaneous", start_day=11,
@@ -149,7 +149,7 @@ def test_a_trigger_is_timed_for_the_collection_after_the_day_one_that_is_typed(
     ],
 )
 def test_a_row_until_the_trigger_keeps_the_end_that_it_came_with(
-    visitor: Callable[..., Visitor],
+    visitor: SignIn,
     fake_api: FakeApi,
     end: dict[str, int],
     rule: str | None,
@@ -174,7 +174,7 @@ def test_a_row_until_the_trigger_keeps_the_end_that_it_came_with(
 
 
 def test_a_type_of_the_clinics_systems_own_stays_unless_it_is_changed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
+    visitor: SignIn, fake_api: FakeApi
 ) -> None:
     plan = replace(PLAN, start_date=None, type=ProtocolType("Modified natural"))
     fake_api.gives(READ_PROTOCOL, plan)
@@ -194,9 +194,7 @@ WITHDRAWN = ConsentBrief(
 )
 
 
-def test_the_preview_of_a_new_plan_tells_of_a_withdrawn_consent(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_the_preview_of_a_new_plan_tells_of_a_withdrawn_consent(visitor: SignIn, fake_api: FakeApi) -> None:
     fake_api.gives(READ_EPISODE, replace(EPISODE, consent_forms=(WITHDRAWN,)))
     page = visitor("victor", "physician").get("/protocols/new?episode=e-1")
     form = page.form(page.tree.select_one("form:has([value=review])"))
@@ -205,9 +203,7 @@ def test_the_preview_of_a_new_plan_tells_of_a_withdrawn_consent(
     assert preview.path == "/protocols/new/preview" and "Consent to IVF" in notice.words
 
 
-def test_a_new_plan_is_created_as_the_preview_showed_it(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_a_new_plan_is_created_as_the_preview_showed_it(visitor: SignIn, fake_api: FakeApi) -> None:
     """A faulty change in another window isn't kept; a valid one is shown before it is created."""
     fake_api.gives(READ_EPISODE, EPISODE, id_="e-1")
     fake_api.refuses(READ_EPISODE, 404, id_="e-9")
@@ -227,7 +223,7 @@ def test_a_new_plan_is_created_as_the_preview_showed_it(
 
 @pytest.mark.parametrize("status", [ProtocolStatus.ACTIVE, ProtocolStatus.ON_HOLD])
 def test_a_dose_of_earlier_days_stays_also_while_the_plan_is_on_hold(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, status: ProtocolStatus
+    visitor: SignIn, fake_api: FakeApi, status: ProtocolStatus
 ) -> None:
     row = Medication(
         id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="Subcutaneous",
@@ -264,7 +260,7 @@ def test_no_row_is_lost_of_a_plan_with_more_than_can_be_added() -> None:
     [(ProtocolStatus.DRAFT, ["again-0", "again-1-2100"]), (ProtocolStatus.ON_HOLD, ["again-1-2100"])],
 )
 def test_a_plan_is_asked_its_hard_stops_before_it_is_followed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi, status: ProtocolStatus, asked: list[str]
+    visitor: SignIn, fake_api: FakeApi, status: ProtocolStatus, asked: list[str]
 ) -> None:
     high = Medication(
         id="f", drug="Follitropin alfa", dose=2250, unit="IU", start_day=1, end_day=10, time="19:00"
@@ -289,9 +285,7 @@ def test_a_plan_is_asked_its_hard_stops_before_it_is_followed(
     assert sent.body["status"] == "Active"
 
 
-def test_what_a_row_lacks_keeps_nobody_from_changing_another(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_what_a_row_lacks_keeps_nobody_from_changing_another(visitor: SignIn, fake_api: FakeApi) -> None:
     lacking = Medication(id="l", drug="Progesterone", start_day=1, times=("evening",), every_days=200)
     whole = Medication(
         id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="SC", start_day=30
@@ -327,11 +321,7 @@ def test_what_a_row_lacks_keeps_nobody_from_changing_another(
     ids=str,
 )
 def test_what_was_given_on_earlier_days_stays(
-    visitor: Callable[..., Visitor],
-    fake_api: FakeApi,
-    at: Callable[[str], None],
-    typed: dict[str, str],
-    fault: str | None,
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], typed: dict[str, str], fault: str | None
 ) -> None:
     begun = Medication(
         id="f", drug="rFSH", drug_class="Gonadotropin", dose=225, unit="IU", route="Subcutaneous",

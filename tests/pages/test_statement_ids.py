@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from portal.services.consents import READ_CONSENT, SIGN_CONSENT
@@ -11,7 +9,7 @@ from portal.services.consents.forms import Signer, SignerRole, Statement
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 AMELIA = Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart")
 STATEMENTS = tuple(
@@ -20,7 +18,7 @@ STATEMENTS = tuple(
 )
 
 
-def test_each_statement_has_a_tick_of_its_own(visitor: Callable[..., Visitor], fake_api: FakeApi) -> None:
+def test_each_statement_has_a_tick_of_its_own(visitor: SignIn, fake_api: FakeApi) -> None:
     fake_api.gives(READ_CONSENT, replace(FORM, required_signers=(AMELIA,), statements=STATEMENTS))
     fake_api.gives(READ_EPISODE, EPISODE)
     page = visitor("amelia").get("/consents/c-1/sign").form("/consents/c-1/sign/read").submit()

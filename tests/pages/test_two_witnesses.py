@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from portal.services.consents import READ_CONSENT
@@ -11,15 +9,13 @@ from portal.services.consents.forms import ConsentStatus, Signature, Signer, Sig
 from portal.services.episodes import READ_EPISODE
 from tests.pages.test_patient_banner import EPISODE, FORM
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 AMELIA = Signer(role=SignerRole.PATIENT, person_id="amelia", name="Amelia Hart", order=1)
 WITNESS = Signer(role=SignerRole.WITNESS, order=2)
 
 
-def test_the_second_witness_is_asked_once_the_first_has_signed(
-    visitor: Callable[..., Visitor], fake_api: FakeApi
-) -> None:
+def test_the_second_witness_is_asked_once_the_first_has_signed(visitor: SignIn, fake_api: FakeApi) -> None:
     signed = tuple(
         Signature(role=role, person_id=id_, name=id_)
         for role, id_ in ((SignerRole.PATIENT, "amelia"), (SignerRole.WITNESS, "nora"))

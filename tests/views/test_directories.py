@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from portal.services.errors import Unavailable
 from portal.views import directories
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
 LETTERS = sample_id("directory", "amelia-letters")
@@ -84,9 +83,7 @@ def test_a_lost_response_is_resolved_from_the_tree(nora: Visitor, monkeypatch: p
     assert depth(nora, "Scans") == 2
 
 
-def test_a_folder_that_someone_moved_meanwhile_is_not_moved_again(
-    nora: Visitor, person: Callable[[str], Visitor]
-) -> None:
+def test_a_folder_that_someone_moved_meanwhile_is_not_moved_again(nora: Visitor, person: SignIn) -> None:
     victor = person("victor")
     stale = moving(nora, ARCHIVE).form(f"/directories/{ARCHIVE}/move")
     moving(victor, ARCHIVE).form(f"/directories/{ARCHIVE}/move").submit(to=RESULTS)

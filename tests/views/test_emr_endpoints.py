@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from portal.careservice.ids import sample_id
 from portal.services.errors import Unavailable
 from portal.views import emr_endpoints
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 
 LEGACY = sample_id("emr-endpoint", "riverside-legacy")
 MAIN = sample_id("emr-endpoint", "riverside-main")
@@ -17,7 +15,7 @@ HARBOURS = sample_id("emr-endpoint", "harbour-legacy")
 
 
 @pytest.fixture(scope="module")
-def ada(person: Callable[[str], Visitor]) -> Visitor:
+def ada(person: SignIn) -> Visitor:
     return person("ada")
 
 
@@ -74,7 +72,7 @@ def test_another_clinics_connection_looks_already_removed(ada: Visitor) -> None:
     assert form.submit(typed=HARBOURS, status=404).heading == "It is gone already"
 
 
-def test_removing_ends_in_a_receipt_and_happens_once(ada: Visitor, person: Callable[[str], Visitor]) -> None:
+def test_removing_ends_in_a_receipt_and_happens_once(ada: Visitor, person: SignIn) -> None:
     other = person("ada")
     form = ada.get(f"/emr-endpoints/{LEGACY}/remove").form(f"/emr-endpoints/{LEGACY}/remove")
     assert "Old laboratory system" in form.page.words

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from portal.careservice.ids import sample_id
 from portal.state.session_records import known_people_name, record_name
 from tests.support.stack import PortalThread
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
 AMELIA = f"/patients/{sample_id('patient', 'amelia')}?episode={EPISODE}"
@@ -89,7 +87,7 @@ def test_without_scripts_one_hit_is_opened_and_several_are_listed_on_a_page(nora
     assert hits(nora.get("/find/results")) == hits(page), "the page can be reloaded"
 
 
-def test_an_empty_search_asks_for_a_name_and_lists_recent_records(person: Callable[[str], Visitor]) -> None:
+def test_an_empty_search_asks_for_a_name_and_lists_recent_records(person: SignIn) -> None:
     colin = person("colin")
     assert colin.get("/find/results").path == "/find"
     page = colin.get("/").form("/find").submit(q=" ")
@@ -97,7 +95,7 @@ def test_an_empty_search_asks_for_a_name_and_lists_recent_records(person: Callab
     assert "What you open comes here" in page.words
 
 
-def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], Visitor]) -> None:
+def test_recently_opened_records_show_names_and_no_ids(person: SignIn) -> None:
     victor = person("victor")
     victor.get(f"/episodes/{EPISODE}/documents")
     victor.get(f"/consents/{FORM}")
@@ -115,7 +113,7 @@ def test_recently_opened_records_show_names_and_no_ids(person: Callable[[str], V
 
 
 @pytest.fixture
-def elif_(person: Callable[[str], Visitor]) -> Visitor:
+def elif_(person: SignIn) -> Visitor:
     """Somebody who has read the treatments of Amelia and Grace."""
     elif_ = person("elif")
     elif_.get(f"/episodes/{EPISODE}")
@@ -147,7 +145,7 @@ def test_places_telephones_and_numbers_are_found_and_lead_to_the_thing(elif_: Vi
         assert hits(typed(elif_, text))[0] == ("Amelia Hart", AMELIA)
 
 
-def test_a_tank_may_be_named_by_a_letter(person: Callable[[str], Visitor]) -> None:
+def test_a_tank_may_be_named_by_a_letter(person: SignIn) -> None:
     omar = person("omar")
     omar.get(f"/episodes/{sample_id('episode', 'maya-1')}")
     assert [name for name, _href in hits(typed(omar, "A 1"))][:1] == ["MF-2"]
@@ -155,7 +153,7 @@ def test_a_tank_may_be_named_by_a_letter(person: Callable[[str], Visitor]) -> No
 
 
 def test_what_one_has_read_is_found_by_nobody_else_and_gone_with_the_session(
-    portal: PortalThread, person: Callable[[str], Visitor], elif_: Visitor
+    portal: PortalThread, person: SignIn, elif_: Visitor
 ) -> None:
     assert hits(typed(elif_, "07700 900182"))
     assert hits(typed(person("colin"), "07700 900182")) == [], "of another person's session"
@@ -181,13 +179,11 @@ def test_what_one_has_read_is_found_by_nobody_else_and_gone_with_the_session(
         ("nora", "messages", "/conversations"),
     ],
 )
-def test_actions_are_found_in_the_same_box(
-    person: Callable[[str], Visitor], who: str, text: str, href: str
-) -> None:
+def test_actions_are_found_in_the_same_box(person: SignIn, who: str, text: str, href: str) -> None:
     assert href in [address for _name, address in hits(typed(person(who), text))]
 
 
-def test_actions_that_are_not_ones_own_are_not_offered(person: Callable[[str], Visitor]) -> None:
+def test_actions_that_are_not_ones_own_are_not_offered(person: SignIn) -> None:
     assert "/consents/new" not in [href for _name, href in hits(typed(person("elif"), "new consent"))]
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from portal.careservice.ids import sample_id
 from portal.web.record_links import address_of
 from portal.web.routing import endpoint_at
 from tests.support.stack import PortalThread
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 
 EPISODE = sample_id("episode", "amelia-1")
 CONSENT = sample_id("consent", "amelia-genetic")
@@ -85,7 +83,7 @@ def test_an_invalid_id_is_reported(nora: Visitor, pasted: str) -> None:
     assert ask(nora, pasted, status=422).tree.select_one(".error-summary")
 
 
-def test_offered_kinds_depend_on_the_role(person: Callable[[str], Visitor], nora: Visitor) -> None:
+def test_offered_kinds_depend_on_the_role(person: SignIn, nora: Visitor) -> None:
     def offered(visitor: Visitor) -> set[str]:
         return {str(option["value"]) for option in visitor.get("/open").select("#kind option")}
 
@@ -97,7 +95,7 @@ def test_offered_kinds_depend_on_the_role(person: Callable[[str], Visitor], nora
     nora.post("/open", {"id": EMR, "kind": "emr-endpoint"}, status=422)
 
 
-def test_recently_opened_records_come_first_by_name(person: Callable[[str], Visitor]) -> None:
+def test_recently_opened_records_come_first_by_name(person: SignIn) -> None:
     visitor = person("victor")
     assert "What you open comes here" in visitor.get("/open").words
     visitor.get(f"/episodes/{EPISODE}/documents")
@@ -133,7 +131,7 @@ def test_a_link_with_an_invalid_query_is_not_an_error(nora: Visitor) -> None:
     assert ask(nora, f"/episodes/{EPISODE}?x=\u202e%00", status=None).status == 200
 
 
-def test_patients_cannot_open_by_id(person: Callable[[str], Visitor]) -> None:
+def test_patients_cannot_open_by_id(person: SignIn) -> None:
     amelia = person("amelia")
     amelia.get("/open", status=403)
     assert "Open by id" not in amelia.get("/").text

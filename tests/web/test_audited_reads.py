@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +18,7 @@ from portal.web import audit
 from portal.web.lately import Lately
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 from tests.web.conftest import Lines
 from tests.web.test_call_budget import BUDGET
 
@@ -56,7 +55,7 @@ def test_only_what_names_no_patient_is_read_without_a_line() -> None:
     ],
 )
 def test_a_pages_audit_lines_name_only_what_it_shows(
-    person: Callable[[str], Visitor], lines: Lines, name: str, path: str, events: set[str]
+    person: SignIn, lines: Lines, name: str, path: str, events: set[str]
 ) -> None:
     visitor = person(name)
     lines()
@@ -64,7 +63,7 @@ def test_a_pages_audit_lines_name_only_what_it_shows(
     assert {line["audit"] for line in lines()} <= events
 
 
-def test_homes_audit_lines_name_exactly_what_it_shows(person: Callable[[str], Visitor], lines: Lines) -> None:
+def test_homes_audit_lines_name_exactly_what_it_shows(person: SignIn, lines: Lines) -> None:
     visitor = person("nora")
     lines()
     page = visitor.get("/")
@@ -82,7 +81,7 @@ def test_homes_audit_lines_name_exactly_what_it_shows(person: Callable[[str], Vi
     assert talks == set(found["conversation.list"]["ids"]) != set()
 
 
-def test_a_search_is_audited_without_its_terms(person: Callable[[str], Visitor], lines: Lines) -> None:
+def test_a_search_is_audited_without_its_terms(person: SignIn, lines: Lines) -> None:
     visitor = person("nora")
     lines()
     visitor.get("/consents?" + urlencode({"q": "Zzyzx"}))
@@ -91,7 +90,7 @@ def test_a_search_is_audited_without_its_terms(person: Callable[[str], Visitor],
     assert "Zzyzx" not in json.dumps(line)
 
 
-def test_finding_people_is_audited_by_kind_of_record(person: Callable[[str], Visitor], lines: Lines) -> None:
+def test_finding_people_is_audited_by_kind_of_record(person: SignIn, lines: Lines) -> None:
     nora = person("nora")
     lines()
     nora.fragment("/find", "found", data={"q": "karimova"})
@@ -102,7 +101,7 @@ def test_finding_people_is_audited_by_kind_of_record(person: Callable[[str], Vis
 
 
 def test_a_fragment_with_the_same_records_is_not_audited_again(
-    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
+    person: SignIn, portal: PortalThread, lines: Lines
 ) -> None:
     amelia = person("amelia")
     amelia.get("/")
@@ -119,7 +118,7 @@ def test_a_fragment_with_the_same_records_is_not_audited_again(
 
 
 def test_records_shown_by_another_process_are_audited_at_most_once_more(
-    person: Callable[[str], Visitor], lines: Lines, monkeypatch: pytest.MonkeyPatch
+    person: SignIn, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     amelia = person("amelia")
     lines()
@@ -129,7 +128,7 @@ def test_records_shown_by_another_process_are_audited_at_most_once_more(
     assert len(lines()) <= 1
 
 
-def test_each_search_by_fragment_is_audited(person: Callable[[str], Visitor], lines: Lines) -> None:
+def test_each_search_by_fragment_is_audited(person: SignIn, lines: Lines) -> None:
     nora = person("nora")
     lines()
     for word in ("Aaaaa", "Bbbbb"):
@@ -138,7 +137,7 @@ def test_each_search_by_fragment_is_audited(person: Callable[[str], Visitor], li
 
 
 def test_an_unchanged_file_and_the_bell_leave_no_audit_line(
-    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
+    person: SignIn, portal: PortalThread, lines: Lines
 ) -> None:
     amelia, path = person("amelia"), f"/files/{sample_id('file', 'amelia-plan')}"
     first = amelia.get(path)
@@ -152,9 +151,7 @@ def test_an_unchanged_file_and_the_bell_leave_no_audit_line(
     assert len(lines()) <= 1
 
 
-def test_records_read_for_an_error_page_are_not_audited_as_shown(
-    person: Callable[[str], Visitor], lines: Lines
-) -> None:
+def test_records_read_for_an_error_page_are_not_audited_as_shown(person: SignIn, lines: Lines) -> None:
     elif_ = person("elif")
     elif_.get(f"/episodes/{TREATMENT_OF_AMELIA}")
     lines()
@@ -185,7 +182,7 @@ def pseudonym(portal: PortalThread, name: str) -> str:
     ],
 )
 def test_a_refusals_audit_line_names_person_and_record(
-    person: Callable[[str], Visitor],
+    person: SignIn,
     portal: PortalThread,
     lines: Lines,
     *,
@@ -207,7 +204,7 @@ def test_a_refusals_audit_line_names_person_and_record(
 
 
 def test_a_missing_form_tokens_audit_line_names_person_and_record(
-    person: Callable[[str], Visitor], portal: PortalThread, lines: Lines
+    person: SignIn, portal: PortalThread, lines: Lines
 ) -> None:
     form, amelia = sample_id("consent", "amelia-genetic"), person("amelia")
     lines()
@@ -220,9 +217,7 @@ def test_a_missing_form_tokens_audit_line_names_person_and_record(
     assert not {"actor", "role", "kind", "id"} & nobody.keys()
 
 
-def test_a_form_redisplayed_with_errors_leaves_an_audit_line(
-    person: Callable[[str], Visitor], lines: Lines
-) -> None:
+def test_a_form_redisplayed_with_errors_leaves_an_audit_line(person: SignIn, lines: Lines) -> None:
     nora = person("nora")
     form = nora.get(f"/patients/{AMELIA}/edit?episode={TREATMENT_OF_AMELIA}").form("/patients/")
     lines()

@@ -16,7 +16,7 @@ from portal.http import transport
 from portal.store import names
 from portal.web.guard import PUBLIC, access_of
 from tests.support.stack import PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 AMELIA = sample_id("patient", "amelia")
 AMELIAS = sample_id("episode", "amelia-1")
@@ -224,7 +224,7 @@ def calls() -> Iterator[list[str]]:
 @pytest.mark.parametrize(("name", "path", "budget"), BUDGET, ids=[f"{c[0]} {c[1]}" for c in BUDGET])
 @pytest.mark.asvs("3.5.3")
 def test_a_page_keeps_to_its_budgets(
-    person: Callable[[str], Visitor], portal: PortalThread, name: str, path: str, budget: int
+    person: SignIn, portal: PortalThread, name: str, path: str, budget: int
 ) -> None:
     """It asks the API so often, and the store twice: for the session with what is known of the person, and for one thing more;
     a page that begins or goes on with an act, for that too.
@@ -259,9 +259,7 @@ def asked_of_the_store() -> Iterator[list[str]]:
         yield operations
 
 
-def test_the_bell_asks_the_api_once_in_15_seconds_for_all_tabs(
-    person: Callable[[str], Visitor], portal: PortalThread
-) -> None:
+def test_the_bell_asks_the_api_once_in_15_seconds_for_all_tabs(person: SignIn, portal: PortalThread) -> None:
     daniel, again = person("daniel"), portal.sign_in("daniel")
     portal.clock.advance(15)
     with calls() as made:
@@ -277,9 +275,7 @@ def test_the_bell_asks_the_api_once_in_15_seconds_for_all_tabs(
 @pytest.mark.parametrize(
     ("region", "budget"), [("consents", 1), ("messages", 1), ("treatment", 2), ("news", 1)]
 )
-def test_a_region_of_home_makes_only_its_own_calls(
-    person: Callable[[str], Visitor], region: str, budget: int
-) -> None:
+def test_a_region_of_home_makes_only_its_own_calls(person: SignIn, region: str, budget: int) -> None:
     with calls() as made:
         person("amelia").fragment("/", region)
     assert len(made) <= budget, made

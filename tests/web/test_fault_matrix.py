@@ -34,7 +34,7 @@ from tests.support.faults import (
     Switchboard,
 )
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Form, Page, Visitor
+from tests.support.visitor import Form, Page, SignIn
 from tests.web.test_call_budget import AMELIAS, BUDGET, SCAN
 
 Failing = Callable[..., AbstractContextManager[None]]
@@ -144,9 +144,7 @@ def failing(portal: PortalThread, board: Switchboard) -> Failing:
 
 
 @pytest.fixture(scope="module")
-def calls_of(
-    person: Callable[[str], Visitor], portal: PortalThread, board: Switchboard
-) -> Callable[[str, str], list[str]]:
+def calls_of(person: SignIn, portal: PortalThread, board: Switchboard) -> Callable[[str, str], list[str]]:
     """The API calls that somebody's page makes, seen once for all of its faults."""
 
     @cache
@@ -161,7 +159,7 @@ def calls_of(
 
 @pytest.mark.parametrize(("name", "path", "which", "fault"), named(PAGE_CASES))
 def test_a_page_reports_what_it_cannot_show(
-    person: Callable[[str], Visitor],
+    person: SignIn,
     calls_of: Callable[[str, str], list[str]],
     failing: Failing,
     caplog: pytest.LogCaptureFixture,

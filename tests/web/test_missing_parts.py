@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from portal.services.members import members_of
 from tests.support.dialect import Dialect, DialectProxy, portal_behind
 from tests.support.signing import TREATMENT_OF_AMELIA
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 
 GRACES, MAYAS = sample_id("episode", "grace-2"), sample_id("episode", "maya-1")
 TALK, PLAN = sample_id("conversation", "grace-storage"), sample_id("protocol", "amelia")
@@ -72,7 +72,7 @@ def portal(service: CareService, proxy: DialectProxy) -> Iterator[PortalThread]:
     running.stop()
 
 
-def test_renamed_parts_are_reported_as_not_provided(person: Callable[[str], Visitor]) -> None:
+def test_renamed_parts_are_reported_as_not_provided(person: SignIn) -> None:
     amelia = person("amelia")
     episode = f"/episodes/{TREATMENT_OF_AMELIA}"
     assert WARNINGS in amelia.get(episode).words
@@ -103,7 +103,7 @@ def test_without_the_embryos_member_no_page_says_there_are_none(
             assert "no embryo" not in words, path
 
 
-def test_a_missing_part_is_never_shown_as_empty(person: Callable[[str], Visitor]) -> None:
+def test_a_missing_part_is_never_shown_as_empty(person: SignIn) -> None:
     for who, path, words in UNSAID:
         page = person(who).get(path).words
         assert words not in page, (who, path, words)
@@ -111,7 +111,7 @@ def test_a_missing_part_is_never_shown_as_empty(person: Callable[[str], Visitor]
 
 
 def test_a_member_declared_absent_means_none_is_shown_as_none(
-    portal: PortalThread, person: Callable[[str], Visitor], monkeypatch: pytest.MonkeyPatch
+    portal: PortalThread, person: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = frozenset(
         f"{kind}.{member.name}" for kind, record in records().items() for member in members_of(record)

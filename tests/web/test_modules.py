@@ -18,7 +18,7 @@ from portal.web.guard import PUBLIC
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.in_process import InProcess
 from tests.support.stack import PortalThread
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 from tests.web.test_call_budget import BUDGET
 
 HEADINGS = {
@@ -35,7 +35,7 @@ Off = Callable[[Module], None]
 
 
 @pytest.fixture
-def off(portal: PortalThread, person: Callable[[str], Visitor]) -> Iterator[Off]:
+def off(portal: PortalThread, person: SignIn) -> Iterator[Off]:
     """Switch a module off at the clinic, after everyone has used the portal with all of them."""
     for name in {name for name, _path, _calls in BUDGET}:
         person(name)
@@ -75,7 +75,7 @@ def is_of(portal: PortalThread | InProcess, module: Module, link: str) -> bool:
 
 @pytest.mark.parametrize("module", Module)
 def test_each_module_has_pages_and_words_while_it_is_on(
-    portal: PortalThread, person: Callable[[str], Visitor], module: Module
+    portal: PortalThread, person: SignIn, module: Module
 ) -> None:
     own = [(name, path) for name, path, _calls in BUDGET if is_of(portal, module, path)]
     assert own
@@ -92,7 +92,7 @@ def test_each_module_has_pages_and_words_while_it_is_on(
 
 @pytest.mark.parametrize("module", Module)
 def test_searching_finds_nothing_of_a_module_that_is_off(
-    portal: PortalThread, person: Callable[[str], Visitor], off: Off, module: Module
+    portal: PortalThread, person: SignIn, off: Off, module: Module
 ) -> None:
     ids = {
         Module.MEDICINES: ("victor", f"/protocols/{sample_id('protocol', 'amelia')}"),
@@ -126,7 +126,7 @@ def test_without_its_module_a_visitors_link_for_booking_is_gone(portal: PortalTh
 
 
 def test_the_calendar_of_doses_and_the_plan_as_pdf_are_gone(
-    portal: PortalThread, person: Callable[[str], Visitor], off: Off
+    portal: PortalThread, person: SignIn, off: Off
 ) -> None:
     off(Module.MEDICINES)
     for file in ("schedule.pdf", "schedule.ics"):

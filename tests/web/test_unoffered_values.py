@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from portal.services.api import Endpoint
 from portal.services.client import Care
 from tests.support.elements import Element
 from tests.support.signing import TREATMENT_OF_AMELIA
-from tests.support.visitor import Form, Visitor
+from tests.support.visitor import Form, SignIn
 
 FORMS = [
     ("amelia", "/me", "/me"),
@@ -70,7 +70,7 @@ def ruled_out_by(field: Element) -> Iterator[str]:
 @pytest.mark.parametrize(("who", "action", "page"), FORMS, ids=[action for _, action, _ in FORMS])
 @pytest.mark.asvs("2.2.1", "2.2.2")
 def test_a_value_that_the_form_rules_out_is_refused_and_nothing_is_sent(
-    person: Callable[[str], Visitor], acts: list[str], who: str, action: str, page: str
+    person: SignIn, acts: list[str], who: str, action: str, page: str
 ) -> None:
     address = page if page.startswith("/") else action + page
     form = person(who).get(address).form(action)

@@ -9,7 +9,7 @@ import pytest
 from portal.careservice.ids import sample_id
 from tests.support.signing import consent
 from tests.support.stack import PortalThread
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn
 from tests.web.conftest import Lines
 from tests.web.logs_and_audit.output import AMELIAS
 
@@ -33,7 +33,7 @@ LETTERS = sample_id("directory", "amelia-letters")
     ],
 )
 def test_opening_a_file_leaves_one_audit_line(
-    person: Callable[[str], Visitor], noted: Noted, name: str, path: str, event: str
+    person: SignIn, noted: Noted, name: str, path: str, event: str
 ) -> None:
     visitor = person(name)
     noted()
@@ -57,7 +57,7 @@ def test_opening_a_file_leaves_one_audit_line(
 )
 @pytest.mark.asvs("16.3.2")
 def test_a_refusal_leaves_one_audit_line(
-    person: Callable[[str], Visitor], noted: Noted, name: str, path: str, outcome: str
+    person: SignIn, noted: Noted, name: str, path: str, outcome: str
 ) -> None:
     visitor = person(name)
     noted()
@@ -66,9 +66,7 @@ def test_a_refusal_leaves_one_audit_line(
     assert [line[1] for line in lines] == [outcome], lines
 
 
-def test_a_refused_act_leaves_one_audit_line(
-    person: Callable[[str], Visitor], portal: PortalThread, noted: Noted
-) -> None:
+def test_a_refused_act_leaves_one_audit_line(person: SignIn, portal: PortalThread, noted: Noted) -> None:
     colin, grace, amelia = person("colin"), person("grace"), person("amelia")
     missing = f"/prospects/{sample_id('prospect', 'nobody')}/book"
     form = colin.get(missing).form(missing)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
 from itertools import count
@@ -20,7 +19,7 @@ from portal.state.session_records import record_name
 from portal.views import consents
 from tests.support.signing import consent
 from tests.support.stack import SECRETS, CareService, PortalProcess, PortalThread, plan
-from tests.support.visitor import Visitor
+from tests.support.visitor import SignIn, Visitor
 from tests.web.logs_and_audit.output import Stream, audit_text, log_lines
 from tests.web.logs_and_audit.typist import TYPED_INTO, UUID, WHO, Typist, by_hand
 
@@ -50,7 +49,7 @@ LOG_MEMBERS = {
 
 
 @pytest.fixture(scope="module")
-def typed(person: Callable[[str], Visitor], portal: PortalThread, service: CareService) -> list[str]:
+def typed(person: SignIn, portal: PortalThread, service: CareService) -> list[str]:
     """Everything that was typed: by everyone on all pages, and by hand where no form leads."""
     numbers = count(1000)
     canaries: list[str] = []
@@ -131,7 +130,7 @@ def test_names_emails_and_telephone_numbers_are_in_no_log_or_audit(everything: d
 
 @pytest.mark.asvs("14.2.4", "16.2.5")
 def test_tokens_cookies_and_secrets_are_in_no_log_or_audit(
-    everything: dict[str, str], portal: PortalThread, person: Callable[[str], Visitor]
+    everything: dict[str, str], portal: PortalThread, person: SignIn
 ) -> None:
     secrets = [secret for name in WHO for secret in secrets_of(portal, person(name))]
     assert len(secrets) > 20
@@ -177,7 +176,7 @@ def test_an_audit_line_has_only_the_documented_members(
 
 
 def test_the_apis_name_of_a_rule_is_logged_only_if_it_is_one_word(
-    person: Callable[[str], Visitor], errors: Stream, monkeypatch: pytest.MonkeyPatch
+    person: SignIn, errors: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuses(*_: object) -> None:
         raise Refused("Wilhelmina Zzyzx must not see this")

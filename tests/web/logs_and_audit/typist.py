@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from portal.careservice.ids import sample_id
 from tests.support.signing import consent, fresh_form, to_step
 from tests.support.stack import CareService, PortalThread
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Page, SignIn, Visitor
 from tests.web.logs_and_audit.output import AMELIAS, GRACES
 
 MOST_PAGES = 24
@@ -108,9 +108,7 @@ class Typist:
                 self.fill(answer, depth + 1)
 
 
-def by_hand(
-    person: Callable[[str], Visitor], portal: PortalThread, service: CareService, numbers: Iterator[int]
-) -> list[str]:
+def by_hand(person: SignIn, portal: PortalThread, service: CareService, numbers: Iterator[int]) -> list[str]:
     amelia, nora, colin, ada = person("amelia"), person("nora"), person("colin"), person("ada")
     canaries: list[str] = []
 
