@@ -65,12 +65,6 @@ def test_active_episodes_come_first_and_a_loss_is_worded_gently(grace: Any) -> N
     assert "We are sorry that it didn’t lead to a pregnancy" in words and "fail" not in words.lower()
 
 
-def test_a_result_that_is_not_released_is_not_shown_to_the_patient(grace: Any, nora: Any) -> None:
-    patient = grace.get(GRACE + "/embryos").select("article.card")[5].words
-    assert "GO-6" in patient and "No result" not in patient
-    assert "No result" in nora.get(GRACE + "/embryos").words
-
-
 def test_a_treatments_consents_are_the_rows_of_the_consents_page(amelia: Any, nora: Any) -> None:
     def rows(path: str) -> list[str]:
         return [row.words for row in amelia.get(path).select(".task, .links > li")]
@@ -109,11 +103,6 @@ def test_staff_see_recently_opened_episodes(portal: PortalThread) -> None:
     visitor.get(GRACE)
     visitor.get(AMELIA)
     assert [a["href"] for a in visitor.get("/episodes").select("article h2 a")] == [AMELIA, GRACE]
-
-
-def test_an_episode_with_a_pregnancy_shows_its_early_scan(portal: PortalThread) -> None:
-    page = portal.sign_in("maya").get("/episodes")
-    assert "Frozen embryo transfer" in page.words and "Early scan" in page.words
 
 
 def test_the_next_visit_has_a_countdown_and_an_alert_its_person_and_end(amelia: Any) -> None:
