@@ -127,12 +127,6 @@ def test_terms_of_a_form_are_explained_and_its_text_stays_as_it_is(
     assert texts[0] == texts[1] != []
 
 
-def test_statements_are_explained_above_their_boxes(amelia: Visitor) -> None:
-    step = amelia.get(f"{FORM}/sign").form(f"{FORM}/sign").submit()
-    assert {"word-euploid", "word-mosaic"} <= {str(b["popovertarget"]) for b in step.select(".words button")}
-    assert not step.select("label button"), "a press on a word would tick the box"
-
-
 SIGNED = f"/consents/{sample_id('consent', 'amelia-treatment-2')}"
 EMBRYO = f"/storage/{sample_id('embryo', 'GO-3')}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -30,27 +29,6 @@ def test_the_session_stores_only_episode_ids(portal: PortalThread) -> None:
     cookie = visitor.http.cookies.get("__Host-sid")
     record, _tokens = portal.context.sessions.load(cookie, "riverside", visitor.origin.partition("//")[2])
     assert record.episode_ids == [sample_id("episode", "amelia-1")]
-
-
-def test_staff_see_the_most_urgent_consents_first_with_dates_in_words(nora: Any) -> None:
-    page = nora.get("/")
-    assert page.heading == "Worklist"
-    rows = [row.words for row in page.select("#consents tbody tr")]
-    assert len(rows) > 3
-    assert any(word in rows[0] for word in ("Needed today", "Date has passed", "Needed tomorrow"))
-    counts = [link.words for link in page.select("#consents .chips a")]
-    assert [re.sub(r"[0-9]+", "n", one) for one in counts] == [
-        *(
-            "Mine n",
-            "Late or today n",
-            "Until Friday n",
-            "Next n days n",
-            "No date n",
-            "All that wait n",
-            "All forms",
-        )
-    ]
-    assert "Bruising where I inject" in page.words
 
 
 @pytest.mark.parametrize("region", ["withdrawn", "consents", "messages", "news"])

@@ -58,11 +58,6 @@ def test_the_list_is_filtered_by_unread_and_kind_and_paged(amelia: Visitor) -> N
     assert messages.tree.select_one("#type option[selected]")["value"] == "MessageReceived"
 
 
-def test_an_empty_filter_result_is_explained(amelia: Visitor) -> None:
-    assert "There is nothing of this kind." in amelia.get("/notifications?type=PaymentReceived").words
-    assert "nothing on this page" in amelia.get("/notifications?page=50").words
-
-
 def test_an_unknown_kind_is_not_an_error(amelia: Visitor) -> None:
     page = amelia.get("/notifications?type=SomethingNew")
     assert "Something new" in page.tree.select_one("#type option[selected]").text_content()

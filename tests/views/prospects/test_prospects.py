@@ -154,16 +154,6 @@ def test_merging_a_record_with_itself_or_an_invalid_id_is_refused(colin: Visitor
     assert "This is no id" in colin.get(f"/prospects/{INES}/merge?merge=a/b", status=422).words
 
 
-def test_without_known_members_one_choice_applies_to_all(colin: Visitor) -> None:
-    nobodies = sample_id("prospect", "nobody"), sample_id("prospect", "no-one")
-    page = colin.get(f"/prospects/{nobodies[0]}/merge?merge={nobodies[1]}")
-    assert len(page.select("table tbody tr")) == 1
-    assert "These records can’t be read here" in page.words
-    assert f"record {nobodies[0][:8]}…" in page.words
-    confirm = page.form(f"/prospects/{nobodies[0]}/merge").submit(rest="merged")
-    assert confirm.words.count("From the one that goes") == 6
-
-
 def test_merging_with_a_missing_record_changes_nothing(colin: Visitor) -> None:
     absent = sample_id("prospect", "nobody")
     page = colin.get(f"/prospects/{INES}/merge?merge={absent}").form(f"/prospects/{INES}/merge").submit()
