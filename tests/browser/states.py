@@ -221,13 +221,13 @@ def prospects(stage: Stage) -> None:
     colin = stage.person("colin")
     page = colin.get(_week(f"/prospects/{TOMASZ}/book"))
     page.form(f"/prospects/{TOMASZ}/book").submit(status=422)
-    chosen = _windows(page)[3]
+    chosen = page.windows[3]
     page.form(f"/prospects/{TOMASZ}/book").submit(window=chosen)
     page.form(f"/prospects/{TOMASZ}/book-link").submit(days="14", status=None)
     colin.get(f"/prospects/{NOOR}/book-link", status=None)
     slow = colin.get(_week(f"/prospects/{NOOR}/book", 2))
     with answers_lost():
-        slow.form(f"/prospects/{NOOR}/book").submit(window=_windows(slow)[2], status=None)
+        slow.form(f"/prospects/{NOOR}/book").submit(window=slow.windows[2], status=None)
     colin.get(f"/prospects/{INES}/merge")
     colin.get(f"/prospects/{INES}/merge?merge={INES}", status=422)
     page = colin.get(f"/prospects/{INES}/merge?merge={AGAIN}").form(f"/prospects/{INES}/merge").submit()
@@ -241,10 +241,6 @@ def prospects(stage: Stage) -> None:
 
 def _week(path: str, weeks: int = 1) -> str:
     return f"{path}?from={(date.today() + timedelta(weeks=weeks)).isoformat()}"
-
-
-def _windows(page: Page) -> list[str]:
-    return [str(radio["value"]) for radio in page.select("input[name=window]")]
 
 
 def connections(stage: Stage) -> None:
@@ -303,18 +299,18 @@ def booking(stage: Stage) -> None:
     path, lost = link(), link()
     page = anybody.get(_week(path, 3))
     page.form(path).submit(status=422)
-    page.form(path).submit(window=_windows(page)[0])
+    page.form(path).submit(window=page.windows[0])
     slow = anybody.get(_week(lost, 4))
     with answers_lost():
-        slow.form(lost).submit(window=_windows(slow)[0], status=None)
+        slow.form(lost).submit(window=slow.windows[0], status=None)
     anybody.get(link(days=-1), status=None)
     anybody.get(f"{link()[:-4]}abcd", status=None)
     ruth = stage.portal.app.extensions["booking"].links.make(
         clinic="riverside", prospect_id=sample_id("prospect", "ruth"), lifetime=timedelta(days=7)
     )
     closed = anybody.get(_week(f"/book/{ruth}", 3), status=None)
-    if _windows(closed):
-        closed.form(f"/book/{ruth}").submit(window=_windows(closed)[0], status=None)
+    if closed.windows:
+        closed.form(f"/book/{ruth}").submit(window=closed.windows[0], status=None)
 
 
 def errors(stage: Stage) -> None:

@@ -238,6 +238,17 @@ class Page:
         return "" if h1 is None else h1.words
 
     @property
+    def bell(self) -> int:
+        """How many notifications its bell counts."""
+        badge = self.tree.select_one("#bell .badge")
+        return int(badge.text_content().split()[0]) if badge else 0
+
+    @property
+    def windows(self) -> list[str]:
+        """The times of visits that it offers."""
+        return [str(radio["value"]) for radio in self.select("input[name=window]")]
+
+    @property
     def facts(self) -> list[tuple[str, ...]]:
         """What the main part states, in order: label and value of definition lists, head and cells of table rows."""
         found: list[tuple[str, ...]] = []

@@ -34,11 +34,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
     yield lambda: len(sent)
 
 
-def bell_of(page: Page) -> int:
-    badge = page.tree.select_one("#bell .badge")
-    return int(badge.text_content().split()[0]) if badge else 0
-
-
 def row(page: Page, words: str, index: int = 0) -> Any:
     return [one for one in page.select(".notification") if words in one.words][index]
 
@@ -66,10 +61,10 @@ def test_an_unknown_kind_is_not_an_error(amelia: Visitor) -> None:
 def test_opening_a_notification_marks_it_read_and_opens_its_record(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
     page = daniel.get("/notifications")
-    before = bell_of(page)
+    before = page.bell
     opened = open_form(page, "You have a new message", 1).submit(status=None)
     assert opened.path == f"/conversations/{sample_id('conversation', 'daniel-sample')}"
-    assert bell_of(opened) == before - 1
+    assert opened.bell == before - 1
 
 
 def test_each_kind_opens_its_page_even_without_a_record_id(
@@ -122,56 +117,56 @@ def test_opening_needs_a_post_and_another_persons_notification_is_not_found(
 
 def test_marking_read_and_unread_updates_the_bell_at_once(amelia: Visitor) -> None:
     page = amelia.get("/notifications?unread=1")
-    before = bell_of(page)
+    before = page.bell
     element = row(page, "A form is ready for you")
     toggle = element.select_one("form.button-form")
     read = page.form(toggle).submit()
     assert read.url.endswith("/notifications?unread=1")
-    assert bell_of(read) == before - 1
+    assert read.bell == before - 1
     assert not read.tree.select_one(f"[id={element['id']}]")
     unread = str(toggle["action"]).replace("/read", "/unread")
     answer = amelia.fragment(unread, "results", data={})
     assert "<html" not in answer.text and answer.tree.select_one("#results")
-    assert bell_of(answer) == before
+    assert answer.bell == before
 
 
 def test_marking_all_read_updates_list_and_bell_in_one_response(portal: PortalThread) -> None:
     victor = portal.sign_in("victor")
-    assert bell_of(victor.get("/notifications?unread=1")) > 0
+    assert victor.get("/notifications?unread=1").bell > 0
     answer = victor.fragment("/notifications/read?unread=1", "results", data={})
     assert "You have read everything." in answer.words
-    assert answer.tree.select_one('hx-partial[hx-target="#bell"] #bell') and bell_of(answer) == 0
+    assert answer.tree.select_one('hx-partial[hx-target="#bell"] #bell') and answer.bell == 0
     assert "marked as read" in answer.tree.select_one('hx-partial[hx-target="#toasts"]').text_content()
     page = victor.get("/")
-    assert bell_of(page) == 0
+    assert page.bell == 0
     assert not page.tree.findtext(".//title").startswith("(")
 
 
 def test_marking_all_of_a_kind_read_leaves_the_others(portal: PortalThread) -> None:
     nora = portal.sign_in("nora")
-    before = bell_of(nora.get("/notifications"))
+    before = nora.get("/notifications").bell
     page = nora.get("/notifications?unread=1&type=MessageReceived")
     of_kind = len(page.select(".notification"))
     assert 0 < of_kind < min(before, 12)
     answer = nora.fragment("/notifications/read?unread=1&type=MessageReceived", "results", data={})
-    assert not answer.select(".notification") and bell_of(answer) == before - of_kind
+    assert not answer.select(".notification") and answer.bell == before - of_kind
 
 
 def test_marking_all_read_works_without_scripts(portal: PortalThread) -> None:
     elif_ = portal.sign_in("elif")
     page = elif_.get("/notifications")
-    assert bell_of(page) > 0
+    assert page.bell > 0
     page = page.form("/notifications/read").submit()
-    assert bell_of(page) == 0
+    assert page.bell == 0
     assert "Mark all as read" not in page.words
 
 
 def test_a_page_uses_the_known_count_without_a_call(portal: PortalThread, calls: Callable[[], int]) -> None:
     nora = portal.sign_in("nora")
-    count = bell_of(nora.get("/notifications"))
+    count = nora.get("/notifications").bell
     asked = calls()
     page = nora.get("/me/devices")
-    assert bell_of(page) == count > 0
+    assert page.bell == count > 0
     assert page.tree.findtext(".//title").startswith(f"({count})")
     assert page.tree.select_one("#bell")["hx-get"] == f"/notifications/bell?known={count}"
     assert calls() == asked
@@ -181,20 +176,20 @@ def test_the_bell_count_is_per_person(portal: PortalThread) -> None:
     for name in ("colin", "grace"):
         visitor = portal.sign_in(name)
         unread = len(visitor.get("/notifications?unread=1").select(".notification"))
-        assert bell_of(visitor.get("/me/devices")) == unread
+        assert visitor.get("/me/devices").bell == unread
 
 
 def test_the_bell_shows_nothing_while_the_care_service_is_down(tmp_path: Path) -> None:
     service = CareService(plan(tmp_path))
     portal = PortalThread(service.plan)
     amelia = portal.sign_in("amelia")
-    before = bell_of(amelia.get("/notifications"))
+    before = amelia.get("/notifications").bell
     service.stop()
     portal.clock.advance(16)
     assert amelia.get(f"/notifications/bell?known={before}", status=204).text == ""
     page = amelia.get("/notifications", status=503)
     assert "Your records are safe" in page.words and "no notifications" not in page.words
-    assert bell_of(page) == before
+    assert page.bell == before
     assert amelia.get(SETTINGS, status=503).heading == "This can’t be shown right now"
     portal.stop()
 

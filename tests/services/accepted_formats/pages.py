@@ -5,7 +5,6 @@ from __future__ import annotations
 from portal.careservice.ids import sample_id
 from portal.demo.stack import PEOPLE
 from tests.support.stack import PASSWORD, PortalThread
-from tests.support.visitor import Page
 from tests.support.walks import Careful
 
 AMELIAS = sample_id("episode", "amelia-1")
@@ -18,8 +17,3 @@ def sign_in(portal: PortalThread, name: str) -> Careful:
     visitor.password = PASSWORD
     visitor.sign_in(name)
     return visitor
-
-
-def bell_of(page: Page) -> int:
-    badge = page.tree.select_one("#bell .badge")
-    return int(badge.text_content().split()[0]) if badge else 0

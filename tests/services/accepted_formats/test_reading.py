@@ -9,7 +9,7 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from portal.services import capabilities
-from tests.services.accepted_formats.pages import AMELIAS, GRACE, GRACES, bell_of, sign_in
+from tests.services.accepted_formats.pages import AMELIAS, GRACE, GRACES, sign_in
 from tests.support.dialect import DialectProxy
 from tests.support.signing import consent
 from tests.support.stack import PortalThread
@@ -38,7 +38,7 @@ def test_the_bell_counts_unread_notifications_if_the_api_does_not(people: Any) -
     amelia = people("amelia")
     unread = len(amelia.get("/notifications?unread=1").select(".notification"))
     assert unread > 2
-    assert bell_of(amelia.get("/consents")) == unread
+    assert amelia.get("/consents").bell == unread
     assert f"Unread {unread}" in amelia.get("/notifications").words
 
 

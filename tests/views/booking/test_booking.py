@@ -16,7 +16,7 @@ from portal.careservice import database
 from portal.careservice.domain.prospects import Booking
 from portal.careservice.ids import sample_id
 from tests.support.stack import CareService, PortalThread, free_port
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Visitor
 
 TOMASZ = sample_id("prospect", "tomasz")
 RUTH = sample_id("prospect", "ruth")
@@ -57,16 +57,12 @@ def week(path: str, weeks: int = 1) -> str:
     return f"{path}?from={(date.today() + timedelta(weeks=weeks)).isoformat()}"
 
 
-def windows(page: Page) -> list[str]:
-    return [str(radio["value"]) for radio in page.select("input[name=window]")]
-
-
 def test_a_booking_link_shows_free_times_of_all_physicians_without_signing_in(
     anybody: Visitor, link: Link
 ) -> None:
     page = anybody.get(week(link()))
     assert page.heading == "Book your first visit"
-    assert len(windows(page)) > 5
+    assert len(page.windows) > 5
     assert "Dr Victor" in page.words
     assert "Europe/London" in page.words
     labels = [x.words for x in page.select("fieldset.week-day:first-of-type label")]
@@ -85,7 +81,7 @@ def test_booking_leads_to_a_receipt_that_the_link_then_shows(
 ) -> None:
     path = link()
     form = anybody.get(week(path)).form(path)
-    chosen = windows(form.page)[0]
+    chosen = form.page.windows[0]
     receipt = form.submit(window=chosen)
     assert receipt.heading == "Your visit is booked"
     assert receipt.path == path
@@ -93,15 +89,15 @@ def test_booking_leads_to_a_receipt_that_the_link_then_shows(
     ends = begins + timedelta(minutes=30)
     assert f"{begins:%A, %-d %B %Y}, {begins:%H:%M}–{ends:%H:%M}" in receipt.words
     assert portal.visitor().get(path).heading == "Your visit is booked"
-    assert form.submit(window=windows(form.page)[4]).heading == "Your visit is booked"
+    assert form.submit(window=form.page.windows[4]).heading == "Your visit is booked"
     other = anybody.get(week(link()))
-    assert windows(form.page)[4] in windows(other)
+    assert form.page.windows[4] in other.windows
 
 
 def test_the_receipt_has_a_calendar_file_with_neutral_words(anybody: Visitor, link: Link) -> None:
     path = link()
     form = anybody.get(week(path)).form(path)
-    receipt = form.submit(window=windows(form.page)[0])
+    receipt = form.submit(window=form.page.windows[0])
     answer = anybody.get(receipt.link("Add to your calendar"))
     assert answer.headers["Content-Type"].startswith("text/calendar")
     event = next(iter(Calendar.from_ical(answer.response.content).walk("VEVENT")))
@@ -129,11 +125,11 @@ def test_twenty_posts_by_one_link_book_once(portal: PortalThread, link: Link) ->
     forms = []
     for _ in range(4):
         page = portal.visitor().get(week(path, weeks=2))
-        forms += [(page.form(path), windows(page)[n]) for n in range(5)]
+        forms += [(page.form(path), page.windows[n]) for n in range(5)]
     with ThreadPoolExecutor(10) as pool:
         ends = list(pool.map(lambda pair: pair[0].submit(window=pair[1], status=None), forms))
     assert {end.heading for end in ends} <= {"Your visit is booked", "We couldn’t confirm your booking"}
-    left = windows(portal.visitor().get(week(link(), weeks=2)))
+    left = portal.visitor().get(week(link(), weeks=2)).windows
     physician_free_again = [value for _form, value in forms if value not in left]
     assert len(set(physician_free_again)) <= 1
     assert portal.visitor().get(path).heading == "Your visit is booked"
@@ -144,16 +140,16 @@ def test_a_time_taken_meanwhile_is_refused_with_fresh_times(
 ) -> None:
     path = link()
     slow = anybody.get(week(path, weeks=3)).form(path)
-    chosen = windows(slow.page)[2]
+    chosen = slow.page.windows[2]
     other = link(sample_id("prospect", "noor"))
     portal.visitor().get(week(other, weeks=3)).form(other).submit(window=chosen)
     page = slow.submit(window=chosen, status=409)
     assert "That time isn’t free any more" in page.words
-    assert chosen not in windows(page)
-    nearest = [starts(value) for value in windows(page)[:3]]
+    assert chosen not in page.windows
+    nearest = [starts(value) for value in page.windows[:3]]
     assert page.select("fieldset legend")[0].text_content() == "Nearest free times"
     assert all(abs(start - starts(chosen)) <= timedelta(hours=2) for start in nearest), nearest
-    assert page.form(path).submit(window=windows(page)[0]).heading == "Your visit is booked"
+    assert page.form(path).submit(window=page.windows[0]).heading == "Your visit is booked"
 
 
 def starts(value: str) -> datetime:
@@ -165,11 +161,11 @@ def test_one_day_is_shown_at_a_time_with_links_to_the_others(anybody: Visitor, l
     days = page.select(".day-strip li")
     assert len(days) == 7
     (shown,) = page.select(".day-strip [aria-current=date]")
-    assert len({starts(value).date() for value in windows(page)}) == 1
+    assert len({starts(value).date() for value in page.windows}) == 1
     other = next(a for a in page.select(".day-strip a") if a is not shown)
     after = anybody.get(str(other["href"]))
-    assert {starts(value).date() for value in windows(page)} != {
-        starts(value).date() for value in windows(after)
+    assert {starts(value).date() for value in page.windows} != {
+        starts(value).date() for value in after.windows
     }
     assert len(after.select(".day-strip [aria-current=date]")) == 1
 
@@ -179,14 +175,14 @@ def test_a_day_outside_the_week_shows_the_first_day_with_times(
     anybody: Visitor, link: Link, day: str
 ) -> None:
     path = week(link())
-    assert windows(anybody.get(f"{path}&day={day}")) == windows(anybody.get(path))
+    assert anybody.get(f"{path}&day={day}").windows == anybody.get(path).windows
 
 
 @pytest.mark.parametrize("window", ["2026", "9999-99-99T99:99Z/x", "T/", "0001-01-01T00:00+14:00Z/x", "\x00"])
 def test_an_invalid_time_is_refused_with_the_free_times(anybody: Visitor, link: Link, window: str) -> None:
     path = link()
     page = anybody.get(week(path)).form(path).submit(window=window, status=409)
-    assert "Nothing was booked" in page.words and windows(page)
+    assert "Nothing was booked" in page.words and page.windows
 
 
 def test_submitting_without_a_time_is_an_error(anybody: Visitor, link: Link) -> None:
@@ -198,7 +194,7 @@ def test_submitting_without_a_time_is_an_error(anybody: Visitor, link: Link) -> 
 def test_a_closed_enquiry_is_explained_and_does_not_use_up_the_link(anybody: Visitor, link: Link) -> None:
     path = link(RUTH)
     form = anybody.get(week(path)).form(path)
-    page = form.submit(window=windows(form.page)[0], status=403)
+    page = form.submit(window=form.page.windows[0], status=403)
     assert "This link can’t be used any more" in page.heading
     assert anybody.get(path).heading == "Book your first visit"
 
@@ -206,14 +202,14 @@ def test_a_closed_enquiry_is_explained_and_does_not_use_up_the_link(anybody: Vis
 def test_a_second_link_says_that_a_visit_is_booked_and_books_no_other(anybody: Visitor, link: Link) -> None:
     for path, heading in ((link(), "Your visit is booked"), (link(), "You already have a visit")):
         form = anybody.get(week(path)).form(path)
-        page = form.submit(window=windows(form.page)[-1], status=None)
+        page = form.submit(window=form.page.windows[-1], status=None)
         assert page.heading == heading
 
 
 def test_a_missing_enquiry_is_explained(anybody: Visitor, link: Link) -> None:
     path = link(sample_id("prospect", "nobody"))
     form = anybody.get(week(path)).form(path)
-    assert "can’t be used" in form.submit(window=windows(form.page)[0], status=404).heading
+    assert "can’t be used" in form.submit(window=form.page.windows[0], status=404).heading
 
 
 @pytest.mark.asvs("8.4.1")
@@ -243,7 +239,7 @@ def test_an_expired_link_is_explained_and_books_nothing(
         assert page.heading == "This link has expired"
         token = page.tree.select_one("input[name=csrf_token]")
         assert token is not None
-        fields = {"window": windows(form.page)[0], "csrf_token": str(token["value"])}
+        fields = {"window": form.page.windows[0], "csrf_token": str(token["value"])}
         assert other.request("POST", path, data=fields, status=410).heading == "This link has expired"
     finally:
         portal.clock.advance(-25 * 3600)
@@ -254,7 +250,7 @@ def test_what_was_booked_is_shown_until_after_the_visit_although_the_link_has_ex
 ) -> None:
     path = link(days=1)
     form = anybody.get(week(path, weeks=2)).form(path)
-    booked = form.submit(window=windows(form.page)[0])
+    booked = form.submit(window=form.page.windows[0])
     portal.clock.advance(10 * 24 * 3600)
     try:
         assert anybody.get(path).heading == booked.heading == "Your visit is booked"
@@ -265,7 +261,7 @@ def test_what_was_booked_is_shown_until_after_the_visit_although_the_link_has_ex
 def test_a_post_without_its_token_is_refused(anybody: Visitor, link: Link) -> None:
     path = link()
     form = anybody.get(week(path)).form(path)
-    form.submit(window=windows(form.page)[0], csrf_token="forged", status=400)
+    form.submit(window=form.page.windows[0], csrf_token="forged", status=400)
     assert anybody.get(path).heading == "Book your first visit"
 
 
@@ -284,9 +280,9 @@ def test_a_lost_response_is_explained_and_the_link_does_not_book_again(
     monkeypatch.setattr(visit, "book_window", lost)
     path = link()
     form = anybody.get(week(path)).form(path)
-    page = form.submit(window=windows(form.page)[0], status=503)
+    page = form.submit(window=form.page.windows[0], status=503)
     assert page.heading == "We couldn’t confirm your booking"
-    assert form.submit(window=windows(form.page)[1]).heading == page.heading
+    assert form.submit(window=form.page.windows[1]).heading == page.heading
     assert calls == [TOMASZ]
 
 
@@ -305,8 +301,8 @@ def test_a_definite_failure_leaves_the_link_usable(
     form = anybody.get(week(path)).form(path)
     with monkeypatch.context() as patch:
         patch.setattr(visit, "book_window", down)
-        form.submit(window=windows(form.page)[0], status=503)
-    assert form.submit(window=windows(form.page)[0]).heading == "Your visit is booked"
+        form.submit(window=form.page.windows[0], status=503)
+    assert form.submit(window=form.page.windows[0]).heading == "Your visit is booked"
 
 
 def test_a_rate_limited_request_is_told_when_to_retry(service: CareService) -> None:

@@ -54,10 +54,6 @@ def weeks(portal: PortalThread) -> Iterator[str]:
 NEXT = iter(range(5, 12))
 
 
-def windows(page: Page) -> list[str]:
-    return [str(radio["value"]) for radio in page.select("input[name=window]")]
-
-
 def legends(page: Page) -> list[str]:
     return [one.text_content() for one in page.select("fieldset legend")]
 
@@ -70,11 +66,11 @@ def test_staff_are_warned_and_offered_other_times_after_a_refusal(
     colin = portal.sign_in("colin")
     page = colin.get(f"{path}?{week}")
     assert FOR_STAFF in page.words
-    taken = windows(page)[4]
+    taken = page.windows[4]
     colin.get(f"/prospects/{NOOR}/book?{week}").form(f"/prospects/{NOOR}/book").submit(window=taken)
     refused = page.form(path).submit(window=taken, status=409)
     assert "That time isn’t free any more" in refused.words
-    assert taken not in windows(refused)
+    assert taken not in refused.windows
     assert legends(refused)[0] == "Nearest free times"
 
 
@@ -93,10 +89,10 @@ def test_an_enquirer_is_warned_and_offered_other_times_after_a_refusal(
     week = next(weeks)
     page = portal.visitor().get(f"{link}?{week}")
     assert FOR_ENQUIRERS in page.words
-    taken = windows(page)[0]
+    taken = page.windows[0]
     other = f"/prospects/{NOOR}/book"
     physician = taken.partition("/")[2]
     colin.get(f"{other}?{week}&physician={physician}").form(other).submit(window=taken)
     refused = page.form(link).submit(window=taken, status=409)
-    assert taken not in windows(refused)
+    assert taken not in refused.windows
     assert legends(refused)[0] == "Nearest free times"

@@ -9,7 +9,7 @@ import pytest
 
 from portal.http import transport
 from tests.support.stack import PortalThread
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Visitor
 from tests.views.conversations.threads import DANIELS, INJECTION, SCAN
 
 
@@ -82,7 +82,7 @@ def test_new_messages_of_another_person_are_not_revealed(
 
 def test_opening_a_thread_with_htmx_marks_it_read_and_updates_the_bell(portal: PortalThread) -> None:
     daniel = portal.sign_in("daniel")
-    before = bell_of(daniel.get("/notifications"))
+    before = daniel.get("/notifications").bell
     page = daniel.get(f"/conversations/{DANIELS}")
     assert page.tree.select_one(".bubble[data-unread]")
     form = page.form(f"/conversations/{DANIELS}/read").element
@@ -91,8 +91,8 @@ def test_opening_a_thread_with_htmx_marks_it_read_and_updates_the_bell(portal: P
     assert "1 new message, now marked as read." in answer.words
     assert not answer.select(".bubble"), "a menu among the messages may be open"
     assert not answer.tree.select_one('[hx-trigger*="load"]')
-    assert bell_of(answer) == before - 1
-    assert bell_of(daniel.get("/conversations")) == before - 1
+    assert answer.bell == before - 1
+    assert daniel.get("/conversations").bell == before - 1
     assert "Mark as read" not in daniel.get(f"/conversations/{DANIELS}").words
 
 
@@ -102,8 +102,3 @@ def test_a_thread_is_marked_as_read_by_a_button_without_scripts(nora: Visitor) -
     page = page.form(f"/conversations/{INJECTION}/read").submit()
     assert "Marked as read." in page.tree.select_one("#toasts").text_content()
     assert "new messages" not in page.words
-
-
-def bell_of(page: Page) -> int:
-    badge = page.tree.select_one("#bell .badge")
-    return int(badge.text_content().split()[0]) if badge else 0

@@ -10,7 +10,7 @@ import pytest
 
 from portal.careservice.ids import sample_id
 from tests.support.stack import PortalThread
-from tests.support.visitor import Page, Visitor
+from tests.support.visitor import Visitor
 
 INES = sample_id("prospect", "ines")
 AGAIN = sample_id("prospect", "ines-again")
@@ -23,10 +23,6 @@ VICTOR = sample_id("physician", "victor")
 def week(prospect: str, *, weeks: int = 1, physician: str = VICTOR) -> str:
     day = date.today() + timedelta(weeks=weeks)
     return f"/prospects/{prospect}/book?from={day.isoformat()}&physician={physician}"
-
-
-def windows(page: Page) -> list[str]:
-    return [str(radio["value"]) for radio in page.select("input[name=window]")]
 
 
 # ── booking ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -51,7 +47,7 @@ def test_an_invalid_week_is_not_an_error(colin: Visitor, query: str) -> None:
 
 def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> None:
     form = colin.get(week(TOMASZ)).form(f"/prospects/{TOMASZ}/book")
-    chosen = windows(form.page)[3]
+    chosen = form.page.windows[3]
     receipt = form.submit(window=chosen, type="VideoConsultation")
     assert receipt.path == f"/prospects/{TOMASZ}/book/receipt"
     assert "Consultation by video" in receipt.words and "Where By video" in receipt.words
@@ -71,15 +67,15 @@ def test_booking_a_window_ends_in_a_receipt_and_happens_once(colin: Visitor) -> 
     other = colin.get(str(link["href"]))
     assert other.select('[data-copy*="tu cita es el"]')
     assert "SUMMARY:Cita" in colin.get(str(other.select('a[href*="appointment.ics"]')[0]["href"])).text
-    assert chosen not in windows(colin.get(week(TOMASZ)))
+    assert chosen not in colin.get(week(TOMASZ)).windows
     assert form.submit(window=chosen).url == receipt.url
-    assert form.submit(window=windows(form.page)[8]).url == receipt.url
-    assert windows(form.page)[8] in windows(colin.get(week(TOMASZ)))
+    assert form.submit(window=form.page.windows[8]).url == receipt.url
+    assert form.page.windows[8] in colin.get(week(TOMASZ)).windows
 
 
 def test_twenty_posts_of_one_form_book_one_window(colin: Visitor) -> None:
     form = colin.get(week(NOOR, weeks=2)).form(f"/prospects/{NOOR}/book")
-    chosen = windows(form.page)[0]
+    chosen = form.page.windows[0]
     with ThreadPoolExecutor(10) as pool:
         ends = list(pool.map(lambda _: form.submit(window=chosen, status=None), range(20)))
     assert {end.path for end in ends} == {f"/prospects/{NOOR}/book/receipt"}
@@ -88,20 +84,20 @@ def test_twenty_posts_of_one_form_book_one_window(colin: Visitor) -> None:
 
 def test_a_window_taken_meanwhile_is_refused_with_fresh_ones(colin: Visitor, nora: Visitor) -> None:
     slow = colin.get(week(TOMASZ, weeks=3)).form(f"/prospects/{TOMASZ}/book")
-    chosen = windows(slow.page)[5]
+    chosen = slow.page.windows[5]
     nora.get(week(NOOR, weeks=3)).form(f"/prospects/{NOOR}/book").submit(window=chosen)
     page = slow.submit(window=chosen, type="NurseConsultation", status=409)
     assert "That time isn’t free any more" in page.words
-    assert chosen not in windows(page)
-    assert len(windows(page)) > 10
+    assert chosen not in page.windows
+    assert len(page.windows) > 10
     assert page.tree.select_one("form input[name=type]")["value"] == "NurseConsultation"
-    receipt = page.form(f"/prospects/{TOMASZ}/book").submit(window=windows(page)[0])
+    receipt = page.form(f"/prospects/{TOMASZ}/book").submit(window=page.windows[0])
     assert receipt.path.endswith("/receipt")
 
 
 def test_a_closed_enquiry_cannot_be_booked(colin: Visitor) -> None:
     form = colin.get(week(RUTH)).form(f"/prospects/{RUTH}/book")
-    assert "This enquiry is closed" in form.submit(window=windows(form.page)[0], status=403).words
+    assert "This enquiry is closed" in form.submit(window=form.page.windows[0], status=403).words
 
 
 def test_htmx_gets_the_weeks_as_a_fragment(colin: Visitor) -> None:
@@ -199,7 +195,7 @@ def test_a_booking_with_a_lost_response_is_explained_and_not_resent(
 
     monkeypatch.setattr(visit, "book_window", lost)
     form = colin.get(week(NOOR, weeks=4)).form(f"/prospects/{NOOR}/book")
-    chosen = windows(form.page)[0]
+    chosen = form.page.windows[0]
     page = form.submit(window=chosen, status=503)
     assert "isn’t confirmed" in page.heading
     assert "This time is free" in page.words
