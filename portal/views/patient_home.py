@@ -50,7 +50,8 @@ class TreatmentRegion(Value, frozen=True):
     """The episodes on the home page: ongoing ones, else the latest; and near storage dates.
 
     `has_embryos` says whether any embryo is stored; `is_none_left` that no episode is available to this person any more;
-    `other_plans` are ones that are active or on hold, of no treatment that they can reach, as after sharing has ended.
+    `other_plans` are ones that are active or on hold, of no treatment that they can reach, as after sharing has ended;
+    `held_plan_ids` those that the records of their treatments hold.
     """
 
     views: tuple[EpisodeView, ...]
@@ -61,6 +62,12 @@ class TreatmentRegion(Value, frozen=True):
     plan_notices: tuple[PlanNotice, ...] = ()
     tonight: tuple[Tonight, ...] = ()
     other_plans: tuple[Protocol, ...] = ()
+    held_plan_ids: tuple[str, ...] = ()
+
+    @property
+    def told_plans(self) -> list[str]:
+        """The plans of which an open page doesn't ask for a card any more: that it has one, or that a treatment's record holds them."""
+        return [*self.held_plan_ids, *filter(None, (tonight.further_plan for tonight in self.tonight))]
 
     @property
     def episode_ids(self) -> list[str]:
@@ -248,6 +255,7 @@ def _treatment(found: Found, person: Person, plans: Listed[Protocol]) -> Treatme
         _plan_notices(shown),
         tuple(tonight for view in shown for tonight in view.tonights),
         _plans_elsewhere(found, further, plans.items),
+        tuple(episode.protocol.id for episode in found.episodes if episode.protocol),
     )
 
 

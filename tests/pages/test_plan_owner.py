@@ -15,7 +15,7 @@ from portal.services.patients import Patient
 from portal.services.protocols import LIST_PROTOCOLS, READ_PROTOCOL, Protocol, ProtocolStatus
 from tests.pages.test_tonight import PLAN, card, episode, shows
 from tests.support.fake_api import FakeApi
-from tests.support.visitor import SignIn
+from tests.support.visitor import Page, SignIn
 
 DANIEL = Patient(id="daniel-patient", user_id="daniel", first_name="Daniel", last_name="Hart")
 NOBODYS = "In the clinic’s system this plan is somebody else’s"
@@ -275,6 +275,34 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
     fake_api.refuses(LIST_PROTOCOLS, 500)
     assert "Some of your treatment can’t be shown right now." in daniel.get("/").words
     assert "Other plans can’t be shown right now." in daniel.get("/episodes/e-1").words
+
+
+@pytest.mark.parametrize("path", ["/", "/episodes/e-1", "/episodes/e-1/medication"])
+def test_an_open_page_learns_of_a_further_plan(
+    visitor: SignIn, fake_api: FakeApi, at: Callable[[str], None], path: str
+) -> None:
+    plan = replace(PLAN, patient_id="amelia-patient")
+    shows(fake_api, episode(plan))
+    row = replace(PLAN.medications[0], drug="Doxycycline", dose=100, unit="mg", times=("18:00",))
+    further = replace(plan, id="p-2", medications=(row,))
+    fake_api.gives(LIST_PROTOCOLS, [plan])
+    at("25 18:30")
+    amelia = visitor("amelia")
+
+    def cards(of: Page) -> list[str]:
+        return [card["hx-get"] for card in of.select(".tonight-cards")]
+
+    (known,) = cards(amelia.get(path))
+    assert amelia.fragment(known, target="tonight", status=204)
+    fake_api.gives(LIST_PROTOCOLS, [plan, further])
+    told = amelia.fragment(known, target="tonight")
+    first, second = cards(told)
+    assert "18:00 Doxycycline 100 mg" in told.words and "plan=p-2" in second
+    fake_api.gives(READ_PROTOCOL, further, id_="p-2")
+    assert all(amelia.fragment(card, target="tonight", status=204) for card in (first, second))
+    assert sorted(cards(amelia.get(path))) == sorted([first, second])
+    fake_api.refuses(LIST_PROTOCOLS, 503)
+    assert amelia.fragment(known, target="tonight", status=204)
 
 
 def test_the_next_days_have_the_doses_of_a_further_plan_in_their_order(

@@ -87,6 +87,7 @@ BUDGET: list[tuple[str, str, int]] = [
         )
     ),
     ("amelia", f"{EPISODE}/doses?known=x", 1),
+    ("amelia", f"{EPISODE}/doses?known=x&told=", 2),
     ("amelia", f"{EPISODE}/consents", 2),
     ("amelia", f"{EPISODE}/appointments.ics", 1),
     ("amelia", f"{EPISODE}/appointments/{sample_id('appointment', 'amelia-scan-5')}.ics", 1),
