@@ -379,7 +379,7 @@ OTHER_PAGES = [
     *(Case("episodes", who, "/episodes", HERS | ONE_EPISODE) for who in ("nora", "grace")),
     Case("episodes", "amelia", f"{E1}/consents", HERS | PENDING, "to be signed"),
     Case("consents", "nora", "/consents/new?q=a", HERS),
-    *(Case("episodes", "amelia", f"{E1}/doses{query}", UNDER_TREATMENT) for query in ("", "?day=2026-11-25")),
+    *(Case("episodes", "amelia", f"{E1}/doses{query}", UNDER_TREATMENT) for query in ("", "?told=")),
     *(
         Case("episodes", who, path, _IN_STIMULATION, "in stimulation")
         for who, path in (
