@@ -25,7 +25,7 @@ from portal.services.notifications import Notification, list_notifications
 from portal.services.patient_ref import PatientRef
 from portal.services.patients import Patient
 from portal.services.people import happened_at
-from portal.services.protocols import Protocol, list_protocols
+from portal.services.protocols import Protocol, ProtocolStatus, list_protocols
 from portal.services.rules.signing import same_name
 from portal.values import Value
 
@@ -79,11 +79,14 @@ class PatientOverview(Value, frozen=True):
         )
 
     def by_plan(self, episode: Episode) -> list[Episode]:
-        """The treatment once for each plan that is followed in it: its own record holds one of them, or none."""
+        """The treatment once for each plan that is begun and hasn't ended: its own record holds one of them, or none."""
         held = [episode.protocol] if episode.protocol else []
         named = [plan for plan in items_of(self.plans) if plan.episode_id == episode.id]
-        active = {plan.id: plan for plan in (*held, *named) if plan.is_active}
-        return [replace(episode, protocol=plan) for plan in active.values()] or [episode]
+        begun = (
+            plan for plan in (*held, *named) if plan.status != ProtocolStatus.DRAFT and not plan.is_ended
+        )
+        ongoing = sorted({plan.id: plan for plan in begun}.values(), key=lambda plan: not plan.is_active)
+        return [replace(episode, protocol=plan) for plan in ongoing] or [episode]
 
     def others_plan(self, plan: Protocol) -> str:
         """Whose plan it is if not this patient's, such as their partner's; empty for their own, or one whose patient isn't given."""

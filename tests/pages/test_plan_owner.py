@@ -162,6 +162,12 @@ def test_staff_read_the_doses_of_each_plan_in_a_treatment_that_holds_none(
     assert today(own) == [f"Today {doses}"]
     assert today(own, second) == [f"Today · Antagonist {doses}", f"Today · Luteal support {doses}"]
     assert today(replace(own, status=ProtocolStatus.COMPLETED)) == ["Today There is no medicine plan here"]
+    paused = replace(second, status=ProtocolStatus.ON_HOLD)
+    assert today(paused) == ["Today The medicine plan is on hold"]
+    assert today(own, paused) == [
+        f"Today · Antagonist {doses}",
+        "Today · Luteal support The medicine plan is on hold",
+    ]
 
 
 def test_staff_read_the_doses_of_further_plans_on_the_treatments_page(
