@@ -39,12 +39,18 @@ class WaitingConversation(Value, frozen=True):
 
     @property
     def excerpt(self) -> Markup:
-        """Part of the message with a word of danger, which is marked, else of the first without a reply."""
+        """Part of the message with a word of danger, which is marked, else of the first without a reply; and how many there are."""
         texts = [plain_text(message.body) for message in self.unanswered]
         pieces = excerpt(next((text for text in texts if danger_words(text)), texts[0]))
-        return Markup("").join(
+        shown = Markup("").join(
             Markup("<mark>{}</mark>").format(words) if is_danger else escape(words)
             for words, is_danger in pieces
+        )
+        many = len(texts)
+        return (
+            shown
+            if many == 1
+            else escape(ngettext("%(num)s message", "%(num)s messages", many)) + " · " + shown
         )
 
 

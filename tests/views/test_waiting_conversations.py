@@ -270,6 +270,7 @@ def test_a_long_message_hides_no_word_of_danger(quoted: int) -> None:
         (waiting,) = _in_order((replace(talk(), messages=messages),))
         assert waiting.danger == ("bleeding",)
         assert "<mark>bleeding</mark>" in waiting.excerpt
+        assert waiting.excerpt.startswith("2 messages · ") is (len(messages) == 2)
 
 
 def test_marking_takes_linear_time_and_keeps_what_was_written() -> None:
