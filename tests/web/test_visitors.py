@@ -90,6 +90,7 @@ def test_a_changed_form_token_is_refused(portal: PortalThread) -> None:
         ({"Sec-Fetch-Site": "same-site"}, 400),
         ({"Sec-Fetch-Site": "cross-site"}, 400),
         ({"Sec-Fetch-Site": "cross-site", "Origin": ""}, 400),
+        ({"Sec-Fetch-Site": ""}, 400),
         ({"Origin": "null"}, 400),
         ({"Origin": "http://harbour.localhost"}, 400),
     ],
