@@ -137,8 +137,9 @@ def note_refusal(event: str, outcome: str) -> None:
     those in its query.
     """
     if not g.get("is_refusal_noted"):
-        (kind, id_), *more = _records_in_address() or [(None, None)]
-        also = {other: _opaque(value) for other, value in more if other and value}
+        records = _records_in_address()
+        kind, id_ = records[0] if records else (None, None)
+        also = {other: _opaque(value) for other, value in records[1:]}
         _record(event, outcome, _reader() or _signed_in(), kind, id_, also=also or None)
 
 
