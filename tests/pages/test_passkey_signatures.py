@@ -370,7 +370,7 @@ def test_where_it_is_required_one_is_added_first_and_the_way_leads_back(signing:
     assert not page.select("input[name=signature]")
     page = page.follow("Add a passkey")
     assert page.words.count("You have no passkey for signing here yet.") == 1
-    assert [str(link["href"]) for link in page.select("a.back")] == ["/consents/k-1/sign"]
+    assert [str(link["href"]) for link in page.select("a.back")] == [f"/consents/{signing.form.id}/sign"]
     made = signing.passkey.created(options_of(page))
     page = page.form("/me/passkeys").submit(credential=made)
     assert page.heading == "Sign this form", "what was ticked is kept"
@@ -482,13 +482,14 @@ def test_a_counter_only_goes_up_and_one_that_doesnt_count_is_taken(signing: Sign
     one = SigningPasskey(
         id="AA", domain=DOMAIN, public_key="", sign_count=0, is_synced=True, device="", added_at=0.0
     )
-    assert store.add(person, one)
+    others = msgspec.structs.replace(one, id="CC")
+    assert store.add(person, one) and store.add(person, others)
     assert [store.use(person, "AA", count, use) for count, use in ((0, b"a"), (0, b"b"))] == [True, True]
     uses = ((5, b"c"), (5, b"c"), (5, b"d"), (4, b"e"), (0, b"f"), (6, b"g"), (5, b"c"))
     assert [store.use(person, "AA", *use) for use in uses] == [True, True, False, False, False, True, False]
     assert not store.use(person, "BB", 9, b"h")
-    (held,) = store.of(person)
-    assert held.sign_count == 6
+    held, left = store.of(person)
+    assert (held.sign_count, left) == (6, others)
 
 
 def test_a_statement_is_about_one_form_text_and_signer(signing: Signing) -> None:
