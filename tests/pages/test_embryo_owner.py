@@ -85,22 +85,25 @@ def test_forms_removals_and_finds_name_whose_embryo_it_is(
 
 
 @pytest.mark.parametrize(
-    ("owner", "number", "fields"),
+    ("owner", "code", "number", "fields"),
     [
-        ("p-1", "RF-10482", []),
-        ("p-1", "RF-10483", ["record_number"]),
-        ("p-2", "RF-10483", []),
-        ("p-2", "RF-10482", ["record_number"]),
-        ("p-9", None, []),
+        ("p-1", "AH-1", "RF-10482", []),
+        ("p-1", "AH-1", "RF-10483", ["record_number"]),
+        ("p-2", "AH-1", "RF-10483", []),
+        ("p-2", "AH-1", "RF-10482", ["record_number"]),
+        ("p-9", "AH-1", None, []),
+        ("p-9", "", None, ["code"]),
     ],
 )
 def test_the_straw_of_a_partners_embryo_bears_the_partners_number(
-    in_process: InProcess, owner: str, number: str | None, fields: list[str]
+    in_process: InProcess, owner: str, code: str, number: str | None, fields: list[str]
 ) -> None:
+    """Without a code in its record, nothing tells whether it is the embryo."""
     episode = treatment(owner)
+    embryo = replace(episode.embryos[0], embryo_code=code)
     with in_process.app.test_request_context():
         g.language = "en"
-        found = StrawLabel("AH-1", number).faults(EmbryoView(episode.embryos[0], episode))
+        found = StrawLabel(code, number).faults(EmbryoView(embryo, episode))
     assert [field for field, _words in found] == fields
 
 

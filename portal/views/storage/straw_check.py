@@ -99,4 +99,6 @@ def straw_check_page(
 
 
 def _is_same(typed: str | None, expected: str) -> bool:
-    return "".join((typed or "").split()) == "".join(expected.split())
+    """Whether both say the same; nothing is no code that could be on a straw."""
+    given = "".join((typed or "").split())
+    return bool(given) and given == "".join(expected.split())
