@@ -64,19 +64,6 @@ def holds(fake_api: FakeApi) -> None:
         fake_api.gives(READ_EPISODE, episode, id_=episode.id)
 
 
-def test_a_day_stands_by_hour_with_what_is_missing(visitor: SignIn, fake_api: FakeApi) -> None:
-    holds(fake_api)
-    page = visitor("nora", "nurse").get(SHEET)
-    visits, doses = page.select("table")
-    rows = [row.words for row in visits.select("tbody tr")]
-    assert [row.split()[0] for row in rows] == ["08:30", "10:30", "hour"]
-    assert "Siân Pugh" in rows[0] and "MRN RF-2" in rows[0] and "birth date not known here" in rows[0]
-    assert "Ayşe Yıldız born 2 May 1990 MRN RF-1 Egg collection Consent c-1" in rows[1]
-    assert "Bríd O’Shea" in rows[2] and "Procedure Consent c-3" in rows[2]
-    assert "19:00 Siân Pugh" in doses.words and "Cetrorelix 0.25\N{NO-BREAK SPACE}mg" in doses.text_content()
-    assert "Read: 2 treatments" in page.words
-
-
 def test_a_withdrawn_consent_stands_with_the_visits_and_doses_of_its_treatment(
     visitor: SignIn, fake_api: FakeApi
 ) -> None:
