@@ -134,25 +134,6 @@ def test_an_unsigned_form_has_no_receipt(amelia: Any) -> None:
 # ── who is missing, and the seal ────────────────────────────────────────────────────────────────────────
 
 
-def test_missing_signers_are_named_on_form_list_and_receipt(amelia: Any, nora: Any, service: Any) -> None:
-    form = fresh_form(service.plan, signed=True)
-    said = "Daniel Hart and Victor Castellanos haven’t signed yet"
-    assert said in amelia.get(form).words and said in amelia.get(f"{form}/receipt").words
-    row = next(row for row in amelia.get("/consents").select("li") if form in str(row))
-    assert said in row.words
-    assert "no account" not in amelia.get(form).words + nora.get(form).words
-
-
-def test_a_signer_without_an_account_is_named(portal: Any, nora: Any) -> None:
-    grace = portal.sign_in("grace")
-    said = "Joseph Okafor-D'Angelo has no account yet: the form waits"
-    waiting = [row for row in grace.get("/consents").select("li") if said in row.words]
-    assert waiting and all(row.words.count("Joseph") == 1 for row in waiting)
-    form = waiting[0].select_one("a")["href"].removesuffix("/sign")
-    assert said in grace.get(form).words and said in nora.get(form).words
-    assert "Joseph Okafor-D'Angelo no account yet" in nora.get("/consents?q=Grace").words
-
-
 def test_the_seal_of_a_signed_form_is_shown_and_recomputed(amelia: Any, service: Any) -> None:
     form = fresh_form(service.plan, signed=True)
     assert "Seal of the form" not in amelia.get(f"{form}/receipt").words

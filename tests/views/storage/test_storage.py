@@ -28,27 +28,6 @@ from tests.views.storage.embryos import (
 # ── what patients see ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_embryos_are_listed_by_their_nearest_date_with_all_three_dates(grace: Visitor) -> None:
-    page = grace.get("/storage")
-    rows = page.select(".stored .link-row")
-    assert [row.select(".link-title")[0].text_content() for row in rows] == [
-        f"Embryo {code}" for code in ("GO-3", "GO-1", "GO-2", "GO-4", "GO-6")
-    ]
-    agreed, paid, limit = (shown.words for shown in page.select(".stored dd"))
-    assert [term.text_content() for term in page.select(".stored dt")] == [
-        "Agreed until",
-        "Paid until",
-        "Legal limit",
-    ]
-    assert "GO-" not in agreed + limit, "which all of them share"
-    assert re.fullmatch(
-        r"\S+ \S+ \d{4} In 18 days GO-3 \S+ \S+ \d{4} GO-1, GO-2, GO-4, GO-6 Pay for storage", paid
-    )
-    assert "5 embryos in storage. Next date:" in page.words and "payment for GO-3." in page.words
-    assert "On hold" in rows[-1].text_content()
-    assert "Embryo GO-5" in page.words.partition("No longer in storage")[2]
-
-
 def test_an_embryo_is_found_without_its_episode_in_the_url(portal: PortalThread) -> None:
     page = portal.sign_in("grace").get(f"/storage/{embryo('GO-3')}")
     assert page.heading.startswith("Embryo GO-3 · frozen on")
