@@ -269,6 +269,18 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
         assert "Doxycycline" not in told, path
         asked = [card["hx-get"] for card in daniel.get(path).select(".tonight-cards")]
         assert ["plan=p-2" in address for address in asked] in ([False, True], [True, False]), path
+    waiting = episode(replace(plan, status=ProtocolStatus.ON_HOLD))
+    shows(fake_api, replace(waiting, partner=DANIEL))
+    for path in paths:
+        told = [card.words for card in daniel.get(path).select(".tonight")]
+        named = [
+            name
+            for name in ("Antagonist", "Antibiotics")
+            for words in told
+            if f"{name} The medicine plan is on" in words
+        ]
+        assert named == ["Antagonist", "Antibiotics"], path
+    shows(fake_api, replace(episode(plan), partner=DANIEL))
     ended = replace(higher, status=ProtocolStatus.COMPLETED, name="Antibiotics")
     fake_api.gives(LIST_PROTOCOLS, [plan, ended])
     fake_api.gives(READ_PROTOCOL, ended, id_="p-2")

@@ -107,7 +107,7 @@ class Tonight(Value, frozen=True):
     """The doses around now, the nearest first.
 
     `others` are the further ones of today, `following` those after them. `alerts` are about medicines that aren't among
-    them; `further_plan` and `plan_name` are those of the plan if it isn't the one that the treatment's record holds;
+    them; `further_plan` is the id of the plan if it isn't the one that the treatment's record holds;
     `before` are ticks of doses that are no longer in the plan. `state` says why there are no doses, `plan_of` whose they are
     if not the reader's. What was ticked off is the own note of whose plan it is: nobody else's page has it (`knows_ticks`).
     """
@@ -192,7 +192,7 @@ def tonight_of(view: PlanView, alerts: Sequence[ClinicAlert]) -> Tonight | None:
     return Tonight(
         episode_id=episode.id,
         further_plan=plan.id if view.is_further else None,
-        plan_name=plan.name if view.is_further else "",
+        plan_name=plan.name,
         title=_title(first, at),
         first=tuple(cards[due] for due in first),
         others=tuple(cards[due] for due in listed if due not in first),
