@@ -101,4 +101,4 @@ def test_credentials_expire_with_the_first_certificate_of_the_chain(clinic: Clin
 @pytest.mark.parametrize("usage", ["digitalSignature", "nonRepudiation"])
 def test_either_usage_that_signs_is_enough(clinic: Clinic, usage: str) -> None:
     self_signed("-newkey", "rsa:2048", "-addext", f"keyUsage=critical,{usage}")(clinic)
-    read_credentials(clinic.certificate, clinic.key_file)
+    assert read_credentials(clinic.certificate, clinic.key_file)
