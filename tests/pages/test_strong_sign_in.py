@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -161,3 +162,17 @@ def test_what_the_api_demands_is_asked_for(in_process: InProcess, visitor: SignI
         .submit(typed="e-1", status=None)
     )
     assert page.status in (403, 502, 503), "signing in once more wouldn't help"
+
+
+@pytest.mark.parametrize("role", ["nurse", "patient"])
+def test_who_needs_it_to_come_in_sees_no_page_without_it(
+    in_process: InProcess, visitor: SignIn, role: str
+) -> None:
+    other = "patient" if role == "nurse" else "nurse"
+    with in_process.clinic(strong=replace(STRONG, roles=frozenset({role}))):
+        sent_back = visitor("nora", role, acr="urn:pwd", amr=("pwd",)).request(
+            "GET", "/", status=303, follow=False
+        )
+        assert str(sent_back.headers["Location"]).startswith("/sign-in?")
+        for who, how in ((role, "hwk"), (other, "pwd")):
+            assert visitor("nora", who, acr="urn:pwd", amr=(how,)).get("/").status == 200
