@@ -214,3 +214,10 @@ def test_only_a_whole_address_is_a_link() -> None:
     document = pdf(page('<p><a href="/consents/c-1">Form</a> <a href="tel:+442079460120">Call</a></p>'))
     links = [note.get_object()["/A"]["/URI"] for one in read(document).pages for note in one["/Annots"]]
     assert links == ["tel:+442079460120"]
+
+
+def test_what_a_process_wrote_before_it_failed_is_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = subprocess.CompletedProcess([], returncode=1, stdout=b"%PDF-1.7\n", stderr=b"MemoryError\n")
+    monkeypatch.setattr(printing, "_run", lambda *_: done)
+    with pytest.raises(CannotPrint, match="ended with 1 MemoryError"):
+        pdf("<p>.")
