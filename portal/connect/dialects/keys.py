@@ -297,7 +297,7 @@ DECLARED: tuple[Key, ...] = (
         "errors.success",
         'where every answer says that it was well, if errors are sent with a successful status: `"ok"` (true), or '
         '`{ path = "state", value = "OK" }`; several values as a list. An answer that doesn\'t say is never taken for done',
-        'the status; `"success": false` and the like are understood',
+        'the status; `"success": false`, an `error` and the like are understood ([what the portal reads](assumptions.md#what-the-portal-reads))',
         '"ok"',
     ),
     Key(
