@@ -44,6 +44,7 @@ class CannedCare:
         self.largest_page: int | None = None
         self.adapter: Adapter = PLAIN
         self.observer = None
+        self.by_patient = False
         self.clock = time.time
 
     def read(self, endpoint, *, query=None, **ids):

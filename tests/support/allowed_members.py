@@ -66,7 +66,7 @@ PATIENTS: dict[str, str] = {
     ),
     "/conversations/<record:conversation_id>/archive": "Conversation",
     "/episodes": (
-        "Alert; Appointment; CareTeamMember; Episode; Medication: drug instructions route unit; "
+        "Alert; Appointment; CareTeamMember; Episode; Medication: drug instructions route unit; Protocol: name; "
         "TimelineEvent: note title; me: firstName lastName; other: firstName lastName preferredName"
     ),
     "/episodes/<record:episode_id>": (

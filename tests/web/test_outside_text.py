@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from flask import Flask, g
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 import portal
 from portal import folding, parse, telephone
 from portal.i18n import collation
-from portal.services import failures, pgt_results
+from portal.services import failures, pgt_results, success
 from portal.services.conversations import ReplyAddress
 from portal.services.rules import danger_signs
 from portal.signin import flow
@@ -53,6 +54,7 @@ _AT_ONCE = 0.01
 PARSERS: dict[str, Callable[[str], object]] = {
     "plain_text": lambda text: plain_text.plain_text(text, LONG),
     "plain_text (as HTML)": lambda text: plain_text.plain_text(f"</p>{text}", LONG),
+    "says_well": lambda text: success.says_well(msgspec.json.encode({"error": {"message": text}})),
     "danger words": danger_signs.danger_words,
     "danger words in an excerpt": danger_signs.excerpt,
     "whole_number": parse.whole_number,
@@ -150,6 +152,7 @@ MODULES = (
         selection,
         failures,
         pgt_results,
+        success,
         flow,
         dose_mentions,
     ),
@@ -186,7 +189,6 @@ OTHERS = {
     **dict.fromkeys(_OPERATORS, "reads what operators write; values by patterns of a fixed length"),
     **dict.fromkeys(_WHOLE, "matches a whole value, or each character, by a pattern without choices"),
     "connect/dialects/reading.py": "splits the address of a next page by urllib, once",
-    "services/adapter.py": "finds a member of two possible values by a pattern that repeats only spaces",
     "signin/dpop.py": "matches a whole nonce, and an error's name by a pattern that repeats only spaces",
     "views/pgt_meanings.py": "takes a number off at the end of two known words, by a pattern without choices",
     "views/known_search.py": "matches a whole value of 2,000 characters at most, or each character",

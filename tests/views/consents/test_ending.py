@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.signing import after_a_while, consent, fresh_form, person_id, transfer_embryos_under
+from tests.support.signing import (
+    after_a_while,
+    change_record,
+    consent,
+    fresh_form,
+    person_id,
+    transfer_embryos_under,
+)
 
 # ── withdrawing ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -20,6 +27,20 @@ def test_withdrawing_shows_consequences_and_needs_no_reason(amelia: Any, daniel:
     again = page.form(f"{form}/revoke").submit(reason="Twice")
     assert again.heading == "This consent is withdrawn" and "Twice" not in again.words
     assert amelia.get(f"{form}/sign").path == f"{form}/receipt"
+
+
+def test_a_patient_who_withdraws_is_told_to_call_first_and_whom(
+    amelia: Any, daniel: Any, service: Any
+) -> None:
+    form = fresh_form(service.plan, signed=True)
+    change_record(service.plan, form, status="Signed")
+    page = amelia.get(f"{form}/revoke")
+    for shown in (page, page.form(f"{form}/revoke").submit()):
+        assert "call the clinic before the next one" in shown.words
+        assert "doesn’t stop or change your medicines" in shown.words
+        assert shown.select('.reach a[href^="tel:"]')
+        assert "may not go on" in shown.words
+    assert "injections" not in daniel.get(f"{form}/revoke").words
 
 
 def test_only_its_writer_and_staff_read_why(amelia: Any, daniel: Any, nora: Any, service: Any) -> None:

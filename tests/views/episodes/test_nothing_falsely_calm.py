@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
@@ -13,12 +15,13 @@ from portal.config.tenants import Side
 from portal.services import decoding, notifications
 from portal.services.cases import CareStatus
 from portal.services.consents.forms import ConsentKind, ConsentStatus
-from portal.services.episodes import ConsentBrief, Episode, EpisodeStage, Outcome, TimelineEvent
+from portal.services.episodes import Alert, ConsentBrief, Episode, EpisodeStage, Outcome, TimelineEvent
 from portal.services.notifications import Notification, Severity
 from portal.services.patients import Patient
 from portal.views.episodes.ending import words_of_ending
 from portal.views.episodes.view import EpisodeView
-from portal.web.filters import today
+from portal.web.alerts import ClinicAlert
+from portal.web.filters import day, today
 from tests.careservice.api.calls import AMELIA_EPISODE
 from tests.support.builders import person
 from tests.support.signing import change_record, consent, fresh_form
@@ -133,6 +136,18 @@ def test_each_page_of_the_treatment_says_so(
         assert words in page.words, address
 
 
+@pytest.mark.parametrize("name", ["nora", "victor", "elif", "colin", "ada"])
+def test_the_first_page_of_everybody_at_work_names_withdrawn_forms(
+    portal: PortalThread, service: CareService, withdrawn: str, name: str
+) -> None:
+    visitor = portal.sign_in(name)
+    shown = visitor.get("/").select(f"#withdrawn a[href='{withdrawn}']")
+    assert [link.words for link in shown] == ["Amelia Hart · Treatment"]
+    long_ago = (datetime.now(UTC) - timedelta(days=57)).strftime("%Y-%m-%d %H:%M:%S.000000")
+    change_record(service.plan, withdrawn, revoked_at=long_ago)
+    assert not visitor.get("/").select(f"#withdrawn a[href='{withdrawn}']")
+
+
 @pytest.mark.parametrize("stage", [EpisodeStage.PREGNANCY_TEST, EpisodeStage.EARLY_SCAN])
 def test_a_patient_reads_a_pregnancy_test_once_it_is_verified(
     portal: PortalThread, stage: EpisodeStage
@@ -147,6 +162,20 @@ def test_a_patient_reads_a_pregnancy_test_once_it_is_verified(
         by_staff = EpisodeView(episode(timeline=events), person("nora", Side.STAFF)).events
     assert [event.verified for event in read] == [True]
     assert len(by_staff) == 2
+
+
+@pytest.mark.parametrize(
+    ("day", "is_told"), [(date(2026, 9, 2), True), (date(2026, 11, 24), True), (date(2026, 11, 25), False)]
+)
+def test_a_pregnancy_is_spoken_of_for_twelve_weeks(portal: PortalThread, day: date, is_told: bool) -> None:
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        ended = episode(status=CareStatus.FINISHED, outcome=Outcome.PREGNANCY, end_date=ENDED)
+        words = " ".join(words_of_ending(ended, day, is_own=True))
+        partners = words_of_ending(ended, day, is_own=False)[1]
+    assert ("pregnant" in words) is is_told
+    assert ("left our care pregnant" in partners) is is_told
+    assert "You left" not in partners
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PREGNANCY, Outcome.NO_PREGNANCY])
@@ -172,6 +201,50 @@ def test_urgent_news_and_withdrawals_come_first() -> None:
     assert [one.id for one in shown] == ["withdrawn", "urgent", "visit"]
 
 
+CAUTION = "Your doctor hasn’t confirmed this yet. Doses follow only what the clinic tells you."
+
+
+@pytest.fixture
+def unverified(service: CareService) -> Iterator[None]:
+    """Amelia's scans and past events, which nobody has verified."""
+
+    def verify(is_verified: int) -> None:
+        with closing(sqlite3.connect(service.plan.data / "care.db", timeout=10)) as database, database:
+            for table in ("monitoring", "timeline_events"):
+                change = f"UPDATE {table} SET verified = ? WHERE episode_id = ?"  # noqa: S608
+                database.execute(change, (is_verified, AMELIA_EPISODE))
+
+    verify(0)
+    yield
+    verify(1)
+
+
+def test_what_nobody_has_verified_says_so_wherever_a_patient_reads_it(
+    portal: PortalThread, unverified: None
+) -> None:
+    amelia, nora = portal.sign_in("amelia"), portal.sign_in("nora")
+    page = amelia.get(f"/episodes/{AMELIA_EPISODE}/monitoring")
+    places = ("#tab > p", ".chart figcaption", ".chart desc", "tbody th", "figure")
+    for place in places:
+        assert any(CAUTION in found.words for found in page.select(place)), place
+    days = page.select(".chart-day")
+    assert days and all(CAUTION in str(day["aria-label"]) for day in days)
+    rows = page.select("tbody tr")
+    assert rows and all(CAUTION in row.words for row in rows)
+    for tab in ("", "/timeline"):
+        events = amelia.get(f"/episodes/{AMELIA_EPISODE}{tab}").select(".event[data-state=past]")
+        assert events and all(CAUTION in event.words for event in events)
+    for tab in ("", "/timeline", "/monitoring"):
+        shown = nora.get(f"/episodes/{AMELIA_EPISODE}{tab}")
+        assert CAUTION not in str(shown.tree) and "Not checked yet" in shown.words
+
+
+def test_what_is_verified_has_no_caution(portal: PortalThread, service: CareService) -> None:
+    amelia = portal.sign_in("grace")
+    for tab in ("/timeline", "/monitoring"):
+        assert CAUTION not in str(amelia.get(f"/episodes/{sample_id('episode', 'grace-2')}{tab}").tree)
+
+
 @pytest.mark.parametrize(
     ("days", "outcome", "told"),
     [
@@ -190,3 +263,20 @@ def test_days_since_a_transfer_are_counted_until_its_outcome(
         doubted = replace(done, id="doubted", occurred_at=at + timedelta(days=2), verified=False)
         shown = episode(stage=EpisodeStage.EARLY_SCAN, timeline=(done, before, doubted), outcome=outcome)
         assert EpisodeView(shown, person()).day_note == told
+
+
+def test_an_alert_says_when_it_was_written(portal: PortalThread, service: CareService) -> None:
+    with portal.app.test_request_context("/", base_url=portal.origin()):
+        portal.app.preprocess_request()
+        yesterday = day(today() - timedelta(days=1))
+        bare = episode(alerts=(Alert(text="No food."),))
+        assert EpisodeView(bare, person()).alerts == [ClinicAlert("info", "No food.", "")]
+    for name, addresses in (("amelia", ["/", PAGES[0]]), ("nora", [PAGES[0]])):
+        visitor = portal.sign_in(name)
+        for address in addresses:
+            notice = next(
+                one
+                for one in visitor.get(address).select(".notice, .patient-alerts > li")
+                if "empty bladder" in one.text_content()
+            )
+            assert f"written {yesterday} · until" in notice.words, address

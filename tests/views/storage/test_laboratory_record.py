@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.stack import CareService
+from portal.careservice.ids import sample_id
+from tests.support.stack import CareService, PortalThread
 from tests.support.visitor import Visitor
 from tests.views.storage.embryos import (
     EPISODE,
@@ -30,6 +31,11 @@ def test_the_record_offers_only_moves_with_all_requirements(elif_: Visitor) -> N
     assert "doesn’t name this embryo" in why["Discarded (final)"]
     assert "court’s order" in page.words
     assert "GO-2" in elif_.get("/storage").words
+
+
+def test_an_undecided_disposition_is_the_reason_against_ending_storage(elif_: Visitor) -> None:
+    page = elif_.get(f"/episodes/{sample_id('episode', 'zofia-1')}/embryos").follow("ZW-1")
+    assert "The patient hasn’t decided what happens to this embryo." in withheld(page)["Discarded (final)"]
 
 
 def test_each_missing_requirement_of_a_thaw_is_named(
@@ -173,3 +179,38 @@ def test_concurrent_edits_show_both_versions_and_still_need_the_code(
     assert stored(service, "GO-1", "notes") == "Mine"
     assert '"99"' in stored(service, "GO-1", "location")
     chosen.form("/storage/").submit(status=409, code="GO-1", record_number="RF-09117")
+
+
+def test_the_page_that_asks_for_the_straw_does_not_say_what_is_on_it(
+    elif_: Visitor, service: CareService
+) -> None:
+    to_discard(service, "GO-3")
+    asked = send(elif_.get(address("GO-3")), address("GO-3"), status="Discarded")
+    assert "This doesn’t replace witnessing" in asked.words
+    for told in ("Grace Okafor", "3 September 1987", "T4 C2"):
+        assert told in asked.words
+    for hidden in ("GO-3", "RF-09117"):
+        assert hidden not in asked.text
+        assert hidden not in asked.form("/storage/").submit(status=422, code="x", record_number="x").text
+    change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-3"))
+
+
+def test_staff_read_an_embryos_code_with_its_patients_record_number(
+    elif_: Visitor, portal: PortalThread, service: CareService
+) -> None:
+    form = to_discard(service, "GO-3")
+    places = (
+        address("GO-3"), f"/episodes/{EPISODE}/embryos", "/storage", f"/consents/{form}",
+        elif_.get(address("GO-1")).link("See the result"),
+    )  # fmt: skip
+    for place in places:
+        page = elif_.get(place)
+        assert "GO-" in page.words and "· RF-09117" in page.words, place
+    assert "RF-09117" not in portal.sign_in("grace").get(address("GO-3")).words
+    change(service, "embryo_storage", "disposition = 'ContinueStorage'", embryo("GO-3"))
+
+
+def test_an_embryo_frozen_slowly_is_thawed(elif_: Visitor, service: CareService) -> None:
+    change(service, "embryo_storage", "method = 'Slow freezing'", embryo("GO-2"))
+    assert "Thawed" in withheld(elif_.get(address("GO-2")))
+    change(service, "embryo_storage", "method = 'Vitrification'", embryo("GO-2"))
