@@ -227,6 +227,7 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
     further = replace(
         plan,
         id="p-2",
+        name="For the sample",
         patient_id="daniel-patient",
         episode_id="e-1" if names_treatment else None,
         medications=(row,),
@@ -245,7 +246,7 @@ def test_the_doses_of_a_further_plan_are_told_and_ticked_off(
         (tick,) = daniel.get(path).select("form[action*='/doses']")
         ticked = daniel.get(path).form(tick).submit()
         (back,) = ticked.select(f".tonight-cards:has([id='{urlsplit(ticked.url).fragment}'])")
-        assert "Doxycycline" in back.words, path
+        assert "Doxycycline" in back.words and "For the sample" in back.words, path
         page = daniel.get(path)
         assert "Done 18:10" in page.words, path
         page.form(page.select("form[action*='/doses']")[0]).submit()

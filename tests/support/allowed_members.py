@@ -26,7 +26,7 @@ BANNER: str = (
 PATIENTS: dict[str, str] = {
     "/": (
         "Alert; Appointment; ConsentForm: title; Conversation; EmbryoStorage: embryoCode; Episode: type; "
-        "Medication: drug instructions route unit; Message: senderName; Notification; me: preferredName; "
+        "Medication: drug instructions route unit; Message: senderName; Notification; Protocol: name; me: preferredName; "
         "other: preferredName"
     ),
     "/care-team": "CareTeamMember; Physician",
