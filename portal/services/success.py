@@ -87,9 +87,10 @@ def _is_fine(text: str) -> bool:
 _NOTHING = frozenset({"200", "false", "no", "none", "null"})
 _WORD = re.compile(r"[^\W_]+")
 _NO_ERROR = re.compile(r"\b(?:no|without|0) errors?\b")
-_FINE = frozenset({"completed", "done", "fine", "ok", "okay", "performed", "processed", "succeeded"}) | {
-    "success",
-    "successful",
-    "successfully",
-}
+_FINE = frozenset(
+    {
+        *("completed", "done", "fine", "ok", "okay", "performed", "processed"),
+        *("succeeded", "success", "successful", "successfully"),
+    }
+)
 _BESIDE = frozenset({"200", "action", "been", "call", "has", "is", "operation", "request", "the", "was"})

@@ -154,6 +154,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
     consents = forms if isinstance(forms, CareError) else _to_sign(care, forms, person)
     messages = conversations if isinstance(conversations, CareError) else _unread(conversations)
     treatment = found if isinstance(found, CareError) else _treatment(found, person, needed(plans))
+    near = () if isinstance(treatment, CareError) else treatment.storage
     if isinstance(found, Found) and (record := found.record_of(person.sub)):
         preferred_name.learn(record)
     if not isinstance(news, CareError):
@@ -162,11 +163,7 @@ def patient_home(care: Care, person: Person) -> NeedsPage:
         consents=consents,
         messages=messages,
         treatment=treatment,
-        news=news
-        if isinstance(news, CareError)
-        else _not_shown(
-            notable(news), treatment.storage if isinstance(treatment, TreatmentRegion) else ()
-        ).first(_MOST_NEWS),
+        news=news if isinstance(news, CareError) else _not_shown(notable(news), near).first(_MOST_NEWS),
         is_done=not is_seen_by_staff()
         and not isinstance(consents, CareError)
         and consents.is_none
